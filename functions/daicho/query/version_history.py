@@ -10,6 +10,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef, ListQuery
 from daicho.declare.results import ForgetVersionsResult
 from daicho.items.arguments import check_key_length
+from daicho.items.mapper import check_kept
 from daicho.layout import versions
 from daicho.layout.base_item import get_version, is_expired
 from daicho.layout.versions import VersionState
@@ -132,13 +133,19 @@ class VersionHistory:
         return read_pointed_contents(self.table, self.key_resolver.ledger, images)
 
     def read_state(self, entity: type[Entity], base: ItemKey) -> VersionState:
-        """The stored state of an item, for the writer of its next version."""
+        """The stored state of an item, for the writer of its next version.
+
+        Raises:
+            UnreadableError: its version, generation or creation cannot be read.
+        """
         partition = self.check_versioned(entity, base)
         if entity.versioned_ == "pointer":
             return versions.read_state(
                 None, find_newest_version(self.table, partition), by_pointer=True
             )
         item = self.table.get(base, consistent=True)
+        if item is not None:
+            check_kept(entity, item, ())
         if item is not None and is_expired(item, self.now()):
             item = None  # declared before versions were: nothing that is versioned expires
         is_kept = item is not None and versions.is_kept(item)

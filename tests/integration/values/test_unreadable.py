@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
-from daicho import Aggregate, Count, Domain, Entity, Key, Listing, Search, Sum, Unique
+from daicho import Aggregate, Count, Domain, Entity, Key, Listing, Search, Sum, Unique, Versioned
 from daicho import field as declared
 from daicho.book.book import Book
 from daicho.declare.registry import Daicho
@@ -47,7 +47,18 @@ class Device(Entity):
     by_serial = Unique(serial)
 
 
-domain = Domain("bills", Bill, Device)
+class Note(Entity):
+    """A note whose versions are kept."""
+
+    id: str = declared()
+    text: str = declared()
+
+    key = Key(id, partition=0)
+    versions = Versioned("copy")
+
+
+domain = Domain("bills", Bill, Device, Note)
+domain.resource("/notes/{id}", Note, "PUT GET PATCH DELETE")
 domain.resource("/bills/{number}", Bill, "POST PUT GET PATCH DELETE LIST")
 domain.resource("/devices/{id}", Device, "POST PUT GET PATCH DELETE")
 DAICHO = Daicho(domain)
@@ -164,3 +175,11 @@ def test_a_unique_value_of_another_type(stack: Stack, serial: Any) -> None:
     stack.damage(ItemKey("acme#Device", "a"), {"serial": serial})
     assert stack.client("DELETE", "/devices/a").status == 204
     assert stack.client("PUT", "/devices/c", {"serial": "s-b"}).status == 201
+
+
+def test_an_item_with_versions_whose_number_is_none_is_refused(stack: Stack) -> None:
+    assert stack.client("PUT", "/notes/n", {"text": "a"}).status == 201
+    stack.damage(ItemKey("acme#Note", "n"), {"version": {"S": "1"}})
+    for method, body in (("GET", None), ("PUT", {"text": "b"}), ("DELETE", None)):
+        answer = stack.client(method, "/notes/n", body)
+        assert (answer.status, answer.fields) == (409, {"version"}), (method, answer.text)
