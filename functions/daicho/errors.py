@@ -84,15 +84,25 @@ class UnreadableError(StoreError):
     """A stored item that its entity cannot read: something else wrote it, or the class has changed.
 
     ``field``: the attribute at fault, if one is; ``fault``: how it is stored, and what is wrong.
+    ``detail``: both, in words for a caller.
     """
 
     def __init__(self, entity: str, fault: str, field: str = "") -> None:
-        super().__init__(f"{'.'.join(filter(None, (entity, field)))} cannot be read: {fault}")
         self.field, self.fault = field, fault
+        self.detail = f"{'.'.join(filter(None, (entity, field)))} cannot be read: {fault}"
+        super().__init__(self.detail)
 
 
-class UnmigratableError(StoreError):
-    """A stored item that a field migration cannot migrate. It stays as it is."""
+class UnmigratableError(UnreadableError):
+    """A stored item that a field migration cannot migrate. It stays as it is.
+
+    The message is for the log: it has the item's whole key, and an error of the project's code.
+    """
+
+    def __init__(self, message: str) -> None:
+        StoreError.__init__(self, message)
+        self.field, self.fault = "", "a migration of its fields fails: see the log of the API"
+        self.detail = "a migration of the item's fields fails"
 
 
 class ConditionFailedError(StoreError):

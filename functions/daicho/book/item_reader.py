@@ -7,8 +7,9 @@ from typing import Any
 
 from daicho.declare.entity import E, Entity
 from daicho.declare.queries import ItemRef, UniqueRef
+from daicho.errors import UnreadableError
 from daicho.items.mapper import to_item
-from daicho.items.readable_items import read_each
+from daicho.items.readable_items import log_unreadable
 from daicho.layout.base_item import is_expired
 from daicho.query.access import Access
 from daicho.query.key_resolver import KeyResolver
@@ -92,11 +93,11 @@ class ItemReader:
         ]
 
     def _read_item(self, ref: ItemRef[E], image: Image) -> E | None:
-        ledger = self.key_resolver.ledger
-        read = read_each(
-            ref.entity, ledger, [image], lambda stored: to_item(ref.entity, stored, ledger)
-        )
-        return next(iter(read.values), None)
+        try:
+            return to_item(ref.entity, image, self.key_resolver.ledger)
+        except UnreadableError as error:
+            log_unreadable(image, error)
+            return None
 
     def _has_migrations(self, entity: type[Entity]) -> bool:
         ledger = self.key_resolver.ledger

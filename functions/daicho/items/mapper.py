@@ -40,6 +40,8 @@ INHERITED = ("created_at", "version", "versioned_at")
 """What every item has besides its fields. ``versioned_at`` is shown if versions are kept."""
 MAX_NAME_BYTES = 65_535
 """The limit of an attribute's name, including nested ones."""
+NUMBERS = ("version", "gen")
+"""The whole numbers that every item has."""
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What the conversion of a stored value of another type raises."""
 STORED_KINDS = {
@@ -333,8 +335,8 @@ def _find_fault(entity: type[Entity], image: Image, error: Exception) -> tuple[s
     if isinstance(error, ValidationError):
         first = error.errors(include_input=False, include_url=False)[0]
         return str(next(iter(first["loc"]), "")), first["msg"]
-    for name in ("version", "gen"):
-        if not _is_readable(attributes.get_integer, image, name):
+    for name in NUMBERS:
+        if not _is_readable(_read_number, image, name):
             return name, "it is no whole number"
     if not _is_readable(read_created, image):
         return "created_at", "it is no time" if "created_at" in image else "it is missing"
@@ -360,8 +362,8 @@ def check_kept(entity: type[Entity], image: Image, names: Sequence[str]) -> None
     """
     try:
         read_created(image)
-        if any(name in image and "N" not in image[name] for name in ("version", "gen")):
-            raise TypeError("version or gen is no number")
+        for name in NUMBERS:
+            _read_number(image, name)
         if names:
             kept = read_values(entity, {n: image[n] for n in names if n in image})
             read_fields(entity, kept, names)
@@ -371,12 +373,21 @@ def check_kept(entity: type[Entity], image: Image, names: Sequence[str]) -> None
 
 def read_kept(image: Image, now: dt.datetime) -> dict[str, AttributeValue]:
     """The version and the creation of an unreadable item; 0 and ``now`` if these are at fault."""
-    number = attributes.get_integer(image, "version") if "N" in image.get("version", {}) else 0
-    created = image["created_at"] if _is_readable(read_created, image) else None
+    has_version = _is_readable(_read_number, image, "version")
     return {
-        "version": {"N": str(number or 0)},
-        "created_at": created or attributes.to_value(now),
+        "version": attributes.to_value(_read_number(image, "version") if has_version else 0),
+        "created_at": (
+            image["created_at"] if _is_readable(read_created, image) else attributes.to_value(now)
+        ),
     }
+
+
+def _read_number(image: Image, name: str) -> int:
+    """A number that the library counts up: 0 without the attribute."""
+    number = attributes.get_integer(image, name) if name in image else 0
+    if number is None:
+        raise TypeError(f"{name} is null")
+    return number
 
 
 def read_created(image: Image) -> dt.datetime:

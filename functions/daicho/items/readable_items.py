@@ -8,12 +8,14 @@ from typing import Generic, TypeVar
 
 from daicho.declare.entity import Entity
 from daicho.declare.results import UnreadableItem
-from daicho.errors import UnmigratableError, UnreadableError
+from daicho.errors import UnreadableError
+from daicho.layout.base_item import NO_VALUE
 from daicho.plan import Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.item_key import get_key
+from daicho.storage.keys import render_scalar
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -41,25 +43,34 @@ def read_each(
     for image in images:
         try:
             values.append(read(image))
-        except (UnreadableError, UnmigratableError) as error:
-            logger.error("an item cannot be read: %s: %s", get_key(image), error)
-            unreadable.append(_describe(entity, ledger, get_key(image), error))
+        except UnreadableError as error:
+            log_unreadable(image, error)
+            unreadable.append(_describe(entity, ledger, image, error))
         else:
             readable.append(image)
     return ReadableItems(values, readable, unreadable)
 
 
+def log_unreadable(image: Image, error: UnreadableError) -> None:
+    """Log which item cannot be read, and why."""
+    logger.error("an item cannot be read: %s: %s", get_key(image), error)
+
+
 def _describe(
-    entity: type[Entity], ledger: Ledger, key: ItemKey, error: UnreadableError | UnmigratableError
+    entity: type[Entity], ledger: Ledger, image: Image, error: UnreadableError
 ) -> UnreadableItem:
     """The fields of its key are read from the key itself: as attributes they may be wrong too."""
-    plan = ledger.current_generation(entity.__name__).plan
+    plan, key = ledger.current_generation(entity.__name__).plan, get_key(image)
     partition = keys.parse(key.pk)[2:][: len(plan.key.partition)]  # without tenant, type and shard
     texts = (*partition, *keys.parse(key.sk)[: len(plan.key.sort)])
     named = {
-        name: str(int(text)) if entity.fields_[name].kind == "int" else text
+        name: _render_part(image.get(name, NO_VALUE).get("N", ""), text)
         for name, text in zip(plan.key.fields, texts, strict=False)
     }
-    if isinstance(error, UnreadableError):
-        return UnreadableItem(named, error.fault, error.field)
-    return UnreadableItem(named, "a migration of its fields fails: see the log of the API")
+    return UnreadableItem(named, error.fault, error.field)
+
+
+def _render_part(number: str, text: str) -> str:
+    """A number as it is written, if the key has it; any other part as the key has it."""
+    has_number = number.lstrip("-").isdecimal() and render_scalar(int(number)) == text
+    return number if has_number else text

@@ -146,8 +146,8 @@ class VersionHistory:
         item = self.table.get(base, consistent=True)
         if item is not None:
             check_kept(entity, item, ())
-        if item is not None and is_expired(item, self.now()):
-            item = None  # declared before versions were: nothing that is versioned expires
+            if is_expired(item, self.now()):
+                item = None  # declared before versions were: nothing that is versioned expires
         is_kept = item is not None and versions.is_kept(item)
         newest = None if is_kept else find_newest_version(self.table, partition)
         return versions.read_state(item, newest, by_pointer=False)

@@ -14,7 +14,6 @@ from daicho.errors import (
     Refusal,
     ThrottledError,
     UnavailableError,
-    UnmigratableError,
     UnreadableError,
 )
 from daicho.runtime.metrics import emit_unreadable
@@ -111,7 +110,7 @@ class HttpApi:
                 return _to_busy(429, error)
             case UnavailableError():
                 return _to_busy(503, error)
-            case UnreadableError() | UnmigratableError():
+            case UnreadableError():
                 logger.error("an item cannot be read", exc_info=error)
                 emit_unreadable(1)
                 return _to_unreadable(error)
@@ -133,11 +132,9 @@ def _to_refused(error: Refusal) -> HttpError:
     return HttpError(error.status, error.detail, named, headers, error.type)
 
 
-def _to_unreadable(error: UnreadableError | UnmigratableError) -> HttpError:
-    if isinstance(error, UnmigratableError):
-        return HttpError(409, "a migration of the item's fields fails", type="unreadable")
+def _to_unreadable(error: UnreadableError) -> HttpError:
     named = [(error.field, error.fault)] if error.field else []
-    return HttpError(409, str(error), named, type="unreadable")
+    return HttpError(409, error.detail, named, type="unreadable")
 
 
 def _to_busy(status: int, error: UnavailableError) -> HttpError:

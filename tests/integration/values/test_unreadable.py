@@ -14,6 +14,7 @@ from daicho.book.book import Book
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.query.access import Access
+from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.testing import MemoryDeployment
 from daicho.web.api import Api
@@ -68,6 +69,7 @@ DAMAGE: Mapping[str, Mapping[str, Any]] = {
     "no value of its Literal": {"state": {"S": "lost"}},
     "a list for a text": {"customer": {"L": [{"S": "ann"}]}},
     "version is a text": {"version": {"S": "3"}},
+    "version is a fraction": {"version": {"N": "1.5"}},
     "created at a number": {"created_at": {"N": "5"}},
     "created at no time": {"created_at": {"S": "yesterday"}},
     "not created": {"created_at": None},
@@ -157,6 +159,23 @@ def test_a_generation_that_is_no_number_is_shown_and_replaced(stack: Stack) -> N
     assert stack.client("PATCH", "/bills/2", {"amount": 5}).fields == {"gen"}
     assert stack.client("PUT", "/bills/2", BILL).status == 200
     assert stack.client("PATCH", "/bills/2", {"amount": 5}).status == 200
+
+
+def test_a_version_that_is_null_is_shown_and_replaced(stack: Stack) -> None:
+    stack.damage(SECOND, {"version": {"NULL": True}})
+    assert stack.list_numbers() == ([1, 2, 3], [])
+    assert stack.client("PATCH", "/bills/2", {"amount": 5}).fields == {"version"}
+    assert stack.client("PUT", "/bills/2", BILL).json["version"] == 1
+
+
+def test_a_key_of_another_form_is_named_as_it_is_stored(stack: Stack) -> None:
+    image = stack.deployment.table.get(SECOND, consistent=True) or {}
+    for text, number in (("-9999999999999999994", "-5"), ("two", "2")):
+        other: Image = {"SK": {"S": text}, "number": {"N": number}, "amount": {"L": []}}
+        stack.deployment.table.put({**image, **other})
+    numbers, unreadable = stack.list_numbers()
+    assert numbers == [1, 2, 3]
+    assert [each["key"]["number"] for each in unreadable] == ["-5", "two"]
 
 
 def test_an_expiry_that_is_no_number_never_comes(stack: Stack) -> None:
