@@ -1,6 +1,6 @@
 /** Search as you type, over every entity with a search. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "console/html.js";
 import { fillRequest, findOperation, listAllQueries, listNeeded, makeItemHash, renderField, renderPlural, resolve, resolveItem } from "console/catalog.js";
 import { chooseColumns } from "console/columns.js";
@@ -73,7 +73,8 @@ function SearchBox({ keyword, query }) {
   useEffect(() => {
     if (document.activeElement !== input.current) setTyped(keyword);
   }, [keyword]);
-  useEffect(() => () => clearTimeout(timer.current), [query]);
+  // In the layout phase: an effect runs after the paint, and what was typed since would be lost.
+  useLayoutEffect(() => () => clearTimeout(timer.current), [query]);
 
   const search = (/** @type {string} */ text, delay = DEBOUNCE_MS) => {
     clearTimeout(timer.current);
