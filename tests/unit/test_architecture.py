@@ -35,7 +35,7 @@ CODE = (
 
 STREAM_SIDE = (
     *("errors", "runtime", "plan", "storage", "search", "layout", "derive", "tally"),
-    *("jobs", "stream", "release", "redrive", "archive", "tenants", "rebuild", "sweep"),
+    *("jobs", "stream", "release", "redrive", "archive", "tenants", "rebuild", "verify", "sweep"),
 )
 """What the stream and scheduled functions load: neither Pydantic nor the resolver of events."""
 ENTITY_SIDE = (
