@@ -6,10 +6,12 @@ from daicho.jobs.lease import OvertakenError
 from daicho.jobs.state_machine import VERIFY_PREFIX
 from daicho.jobs.step import JobStep
 from daicho.runtime.retry import RetryBudget
+from daicho.verify.item_checks import ItemChecks
 from daicho.verify.job import VerifyJob, find_verification
+from daicho.verify.owned_checks import OwnedChecks
 from daicho.verify.steps import Phase, ScanPhase, VerifyDependencies, VerifyStep
 
-PHASES: tuple[type[Phase], ...] = (ScanPhase,)
+PHASES: tuple[type[Phase], ...] = (ScanPhase, ItemChecks, OwnedChecks)
 """The phases in their order; see `daicho.verify.steps`."""
 
 
