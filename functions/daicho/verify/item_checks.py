@@ -24,7 +24,7 @@ from daicho.runtime.retry import retry
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.protocols import try_put, try_update
-from daicho.storage.requests import ItemPage
+from daicho.storage.requests import ItemPage, Update
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 from daicho.verify.faults import Fault, parse_owner
 from daicho.verify.findings import Kind
@@ -135,7 +135,7 @@ class ItemChecks(SuspectPhase):
             waiting = [each.key for each in readings if not self._decide(each, stream, after)]
         self.counts["changing"] += len(waiting)
         for image in self._read_items(waiting).values():
-            self._touch(image, ())
+            self._touch(image)
         return True
 
     def _read_items(self, keys: Sequence[ItemKey]) -> Mapping[ItemKey, Image]:
@@ -186,7 +186,8 @@ class ItemChecks(SuspectPhase):
         repaired: list[Fault] = []
         if of_rows and is_readable:
             if reading.after is not None:
-                done = self._touch(reading.after, reading.rows)
+                lowered = tuple(self._rows.build_lowered(reading.rows, stream))
+                done = self._touch(reading.after, reading.rows, lowered)
             else:
                 done = self._remove_rows(reading.rows, stream)
             repaired += of_rows if done else []
@@ -196,13 +197,20 @@ class ItemChecks(SuspectPhase):
                 repaired.append(fault)
         return repaired
 
-    def _touch(self, image: Image, rows: Sequence[Image]) -> bool:
-        """Make the projector rewrite all rows of an item; whether it will (rule 38)."""
-        units = estimate_units(image) + 2 * len(rows)
+    def _touch(
+        self, image: Image, rows: Sequence[Image] = (), lowered: Sequence[Update] = ()
+    ) -> bool:
+        """Make the projector rewrite all rows of an item; whether it will (rule 38).
+
+        ``lowered``: updates that come before the touch.
+        """
+        units = estimate_units(image) + 2 * len(rows) + len(lowered)
         self.counts["repair_units"] += units
         if not self.job.repair:
             return False
         self._limiter.wait(units)
+        for update in lowered:
+            retry(partial(try_update, self.on.store, update), self.budget)
         touch = build_repair_touch(image, f"verify-{self.job.id}")
         return retry(partial(try_update, self.on.store, touch), self.budget)
 

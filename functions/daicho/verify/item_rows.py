@@ -22,8 +22,8 @@ from daicho.plan import Ledger, NewerGenerationError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import Put, Query
+from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.requests import Put, Query, Update
 from daicho.stream.changes import PlannedImage
 from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
@@ -128,6 +128,16 @@ class ItemRows:
         pages = self.on.store.query_pages(Query(partition, consistent=consistent))
         return [item for page in pages for item in page.items]
 
+    def build_lowered(self, stored: Sequence[Image], stream: StreamState) -> Iterator[Update]:
+        """Lower the numbers that no record has, each if as read (rule 39).
+
+        Otherwise they would refuse the writes of a repair. ``stream``: read after heartbeats.
+        """
+        for item in stored:
+            if item.get("seq", {}).get("S", "") > stream.highest > "":
+                values = {":seq": item["seq"], ":low": {"S": stream.low_watermark}}
+                yield Update(get_key(item), "SET seq = :low", "seq = :seq", values=values)
+
     def build_tombstones(self, stored: Sequence[Image], number: str) -> Iterator[Put]:
         """Tombstones in the place of the rows of an item that does not exist, each if as read.
 
@@ -135,7 +145,7 @@ class ItemRows:
         """
         for item in stored:
             if "GSI2PK" in item or "GSI2SK" in item or "ttl" not in item:
-                key = ItemKey(item["PK"]["S"], item["SK"]["S"])
+                key = get_key(item)
                 condition = "seq = :seq" if "seq" in item else "attribute_not_exists(seq)"
                 values = {":seq": item["seq"]} if "seq" in item else {}
                 tombstone = build_derived_item(key, None, number, self.on.now())
