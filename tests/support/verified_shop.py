@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from daicho import (
@@ -32,9 +33,11 @@ from daicho.plan import Ledger
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image
+from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import Scan
 from daicho.testing import MemoryDeployment
+from daicho.testing.memory_deployment import DeliveryError
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, FAILURE_BUCKET
 from daicho.verify.findings import Finding, FindingStore
 from daicho.verify.job import VerifyJob, find_verification, request_verification
@@ -103,12 +106,41 @@ LEDGER = Daicho(Domain("shop", Customer, Sale, Likes, Document, Memo, Visit)).ap
 )
 
 
+class KilledError(BaseException):
+    """The process ends."""
+
+
+@dataclass
+class DyingStores:
+    """Stores of a process that ends after so many writes."""
+
+    left: int
+
+    def guard(self, store: Any, name: str) -> Any:
+        write = getattr(store, name)
+
+        def count(*args: Any, **options: Any) -> Any:
+            if self.left == 0:
+                raise KilledError
+            result = write(*args, **options)
+            self.left -= 1
+            return result
+
+        guarded = copy(store)
+        setattr(guarded, name, count)
+        return guarded
+
+
 @dataclass
 class VerifiedShop:
-    """A shop in memory. ``between``: called whenever a verification waits."""
+    """A shop in memory. ``between``: called whenever a verification waits.
+
+    ``has_claims``: a test has set records aside.
+    """
 
     deployment: MemoryDeployment = field(default_factory=lambda: MemoryDeployment(LEDGER))
     between: Callable[[], object] = lambda: None
+    has_claims: bool = False
 
     @property
     def book(self) -> Book:
@@ -118,6 +150,10 @@ class VerifiedShop:
     @property
     def table(self) -> Any:
         return self.deployment.table
+
+    def open_bucket(self, name: str) -> Bucket:
+        """A bucket of the deployment."""
+        return self.deployment._open_bucket(name)
 
     def fill(self, count: int = 6) -> None:
         """Some items of each entity, delivered."""
@@ -181,27 +217,44 @@ class VerifiedShop:
 
     def step(self, job: VerifyJob, seconds: float = STEP_S) -> Any:
         """One step."""
-        clock = self.deployment.clock
-        until = clock.now() + dt.timedelta(seconds=seconds)
+        return self._build_worker().run_step(job.machine_input["job"], self._make_budget(seconds))
 
-        def remaining() -> float:
-            return (until - clock.now()).total_seconds()
-
-        budget = RetryBudget(remaining, 0.0, self._wait, lambda: 0.5)
-        return self._build_worker().run_step(job.machine_input["job"], budget)
+    def kill_step(self, job: VerifyJob, after: int) -> bool:
+        """A step whose process ends after so many saves or objects; False if it did not."""
+        dying = DyingStores(after)
+        worker = self._build_worker()
+        worker = replace(
+            worker,
+            store=dying.guard(worker.store, "put"),
+            failures=dying.guard(worker.failures, "create"),
+        )
+        try:
+            worker.run_step(job.machine_input["job"], self._make_budget(STEP_S))
+        except KilledError:
+            return True
+        return False
 
     def list_findings(self, job: VerifyJob) -> list[Finding]:
         """All findings of a run, in order."""
-        store = FindingStore(self.deployment._open_bucket(FAILURE_BUCKET), job.id)
+        store = FindingStore(self.open_bucket(FAILURE_BUCKET), job.id)
         return sorted(store.read(), key=lambda each: (each.kind, each.key))
 
     def list_kinds(self, job: VerifyJob) -> list[tuple[str, str]]:
         """The kind and the sort key of each finding."""
         return [(str(each.kind), each.key.sk) for each in self.list_findings(job)]
 
+    def _make_budget(self, seconds: float) -> RetryBudget:
+        clock = self.deployment.clock
+        until = clock.now() + dt.timedelta(seconds=seconds)
+
+        def remaining() -> float:
+            return (until - clock.now()).total_seconds()
+
+        return RetryBudget(remaining, 0.0, self._wait, lambda: 0.5)
+
     def _build_worker(self) -> VerifyWorker:
         deployment = self.deployment
-        archive = ArchiveReader(deployment._open_bucket(ARCHIVE_BUCKET))
+        archive = ArchiveReader(self.open_bucket(ARCHIVE_BUCKET))
         return VerifyWorker(
             store=deployment.table.with_metering(),
             now=deployment.clock.now,
@@ -209,7 +262,7 @@ class VerifiedShop:
             segments=4,
             parallelism=1,
             stream=deployment._describe_stream(),
-            failures=deployment._open_bucket(FAILURE_BUCKET),
+            failures=self.open_bucket(FAILURE_BUCKET),
             ledger=LEDGER,
             archive=archive,
         )
@@ -217,4 +270,8 @@ class VerifiedShop:
     def _wait(self, seconds: float) -> None:
         self.between()
         self.deployment.clock.advance(max(0.001, seconds))
-        self.deployment.deliver()
+        try:
+            self.deployment.deliver()
+        except DeliveryError as error:  # everything is delivered, but a claim is open
+            if not self.has_claims:
+                raise AssertionError("a claim that the test did not make") from error

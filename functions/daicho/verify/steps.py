@@ -144,6 +144,8 @@ class VerifyStep(PassStep[VerifyDependencies, VerifyJob]):
             if (step := self.phases[place].run()) is not None:
                 return step
         job.state, job.finished_at = "succeeded", keys.render_instant(self.on.now())
+        if job.tenant and not job.counts.get("items"):
+            job.state, job.reason = "failed", f"there is no item of a tenant {job.tenant!r}"
         self.save()
         return JobStep(done=True)
 

@@ -9,9 +9,16 @@ from daicho.runtime.retry import RetryBudget
 from daicho.verify.item_checks import ItemChecks
 from daicho.verify.job import VerifyJob, find_verification
 from daicho.verify.owned_checks import OwnedChecks
+from daicho.verify.stack_checks import ArchiveChecks, ClaimChecks
 from daicho.verify.steps import Phase, ScanPhase, VerifyDependencies, VerifyStep
 
-PHASES: tuple[type[Phase], ...] = (ScanPhase, ItemChecks, OwnedChecks)
+PHASES: tuple[type[Phase], ...] = (
+    ScanPhase,
+    ItemChecks,
+    OwnedChecks,
+    ClaimChecks,
+    ArchiveChecks,
+)
 """The phases in their order; see `daicho.verify.steps`."""
 
 
