@@ -35,6 +35,7 @@ from daicho.stream.quarantine import NotAnnouncedError, Quarantine, QuarantineBu
 from daicho.stream.records import Batch, StreamRecord
 from daicho.stream.released_generations import learn_released
 from daicho.stream.shard_items import RetiredShardError
+from daicho.stream.stored_rows import list_repaired, read_repaired
 from daicho.tally.immediate_rollup import ImmediateRollup
 
 
@@ -123,8 +124,8 @@ class Projector:
         ]
         try:
             unwritten = self._write_changes(batch, computed, heartbeats, retry_budget)
-        except NotAnnouncedError:
-            return batch.records[0].number  # rule 14: nothing of the batch is written
+        except (NotAnnouncedError, UnavailableError):
+            return batch.records[0].number  # rules 14, 38: nothing of the batch is written
         undone = [write.lowest for write in unwritten]
         handled = (record for record in batch.records if stop is None or record.seq < stop.seq)
         if (unnoted := self._older_images.note(handled, retry_budget)) is not None:
@@ -147,20 +148,23 @@ class Projector:
         """Write the changes of the records; returns the writes that may not be done.
 
         Raises:
-            NotAnnouncedError, RetiredShardError: nothing was written.
+            NotAnnouncedError, RetiredShardError, UnavailableError: nothing was written.
         """
-        writes = fold_batch(computed)
-        if not writes and not heartbeats:
+        writes, repaired = fold_batch(computed), list_repaired(computed)
+        repairing = (each.record for each in computed if each.record.key in repaired)
+        others = [*heartbeats, *repairing]
+        if not writes and not others:
             return ()
-        announcement = build_announcement(batch.records[0], writes, heartbeats)
+        announcement = build_announcement(batch.records[0], writes, others)
         shard_claims = self._quarantine.announce(batch.shard, announcement, retry_budget)
         if shard_claims.open:
             self._emit_metrics({"ClaimsOpen": shard_claims.open})
         if shard_claims.claims:
             # Claimed records are left out before folding: a redrive applies them (rule 14).
-            writes = fold_batch(
-                [changes for changes in computed if changes.record.seq not in shard_claims.claims]
-            )
+            computed = [each for each in computed if each.record.seq not in shard_claims.claims]
+        if shard_claims.claims or repaired:
+            stored = read_repaired(self._store, computed, retry_budget, self._map)
+            writes = fold_batch(computed, stored)
         unwritten = self._writer.write_all(writes, retry_budget, self._map)
         if not unwritten:  # otherwise the time was used up by retries
             tallies = [write.key.pk for write in writes if isinstance(write, SlotWrite)]

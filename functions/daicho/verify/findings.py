@@ -59,11 +59,9 @@ class Kind(StrEnum):
     SECTION = "section missing or left over"
     PAYLOAD = "claim without its record"
     RESERVATION = "reservation missing or left over"
-    OBJECT = "stored object missing"
     ARCHIVE = "archive damaged"
     UNREADABLE = "item that cannot be read"
     OPEN_CLAIM = "record set aside"
-    OTHER = "not verified"
 
 
 @dataclass(frozen=True)
