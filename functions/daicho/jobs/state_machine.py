@@ -14,6 +14,7 @@ from daicho.storage.sessions import build_config, open_on_first_use
 RESTORE_PREFIX = "restore-"
 PURGE_PREFIX = "purge-"
 REDRIVE_PREFIX = "redrive-"
+REPAIR_PREFIX = "repair-"
 """With the id of a job of this kind: what the state machine gets as the job. Deletions of tenants
 and rebuilds have their id alone."""
 
