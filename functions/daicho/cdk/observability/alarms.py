@@ -50,6 +50,7 @@ REMEDIES: Mapping[str, str] = {
     "a function fails": "Read the log of the function.",
     "a job failed": "Read the reason in the log of jobs, fix the cause, then start the job again.",
     "a rebuild is blocked": "Read the reason of the rebuild, and remove the cause.",
+    "damage found": "Read the findings: daicho verify --status. Then run daicho verify --repair.",
     "older generation written": (
         "Find out which code writes the older generation and end it. Check that a rebuild runs."
     ),
@@ -299,6 +300,11 @@ def _list_job_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
         name="a rebuild is blocked",
         metric=metrics.get_custom("JobsBlocked", "jobs", "Sum", HOUR),
         text="A rebuild or a purge waits until somebody removes the cause.",
+    )
+    yield AlarmProps(
+        name="damage found",
+        metric=metrics.get_custom("VerifyDamage", "jobs", "Maximum", HOUR),
+        text="What is stored differs from what follows from the base items.",
     )
 
 
