@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from daicho_cli.cost.units import Units
 
-ALARMS = 53
+ALARMS = 52
 """Standard alarms, of one metric each."""
 IDLE_METRICS, BUSY_METRICS = 2, 6
 """The custom metrics that the stack emits without any traffic, and those that writes add: the lag,

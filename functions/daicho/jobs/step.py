@@ -16,7 +16,7 @@ SAVE_INTERVAL = dt.timedelta(seconds=5)
 class JobStep:
     """The result of a step: whether the job is over for now, or how many seconds to wait.
 
-    ``blocked``: whether it waits for somebody to remove a cause. ``metrics``: of a job that ended.
+    ``blocked``: whether somebody has to remove a cause. ``metrics``: of a job that ended.
     """
 
     done: bool

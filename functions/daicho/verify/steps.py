@@ -150,7 +150,7 @@ class VerifyStep(PassStep[VerifyDependencies, VerifyJob]):
             job.state, job.reason = "failed", f"there is no item of a tenant {job.tenant!r}"
         self.save()
         metrics = {f"Verify{name.capitalize()}": job.counts.get(name, 0) for name in REPORTED}
-        return JobStep(done=True, metrics=metrics)
+        return JobStep(done=True, blocked=job.outcome == "damage", metrics=metrics)
 
     def add_findings(self, findings: Sequence[Finding]) -> None:
         """Store findings with the next save of the job."""
