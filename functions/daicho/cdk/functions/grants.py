@@ -134,6 +134,7 @@ JOBS = Grants(
         "quarantine/*": _OF_VERSIONS,
         "aws/lambda/*": (*_OF_VERSIONS, "PutObject"),
         "done/*": (*_OF_VERSIONS, "PutObject"),
+        "verify/*": ("GetObject", "PutObject"),
     },
     failure_bucket=("ListBucket", "ListBucketVersions"),
     archive=("GetObject",),
@@ -155,7 +156,7 @@ RELEASE = Grants(
 OPS = Grants(
     table=("GetItem", "Query", "PutItem", "UpdateItem"),
     indexes={"GSI2": ("Query",)},
-    failures={"quarantine/*": ("GetObject",), "aws/lambda/*": ("GetObject",)},
+    failures=dict.fromkeys(("quarantine/*", "aws/lambda/*", "verify/*"), ("GetObject",)),
     failure_bucket=("ListBucket",),
     leading_keys="#*",
 )
