@@ -9,9 +9,9 @@ import importlib
 
 from daicho.cdk.functions import grants
 from daicho.stream.claims import render_payload_name
-from daicho.stream.journal import JOURNAL_PREFIX
 from daicho.stream.failed_batch import DONE_PREFIX
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX as DISCARDED
+from daicho.stream.journal import JOURNAL_PREFIX
 
 QUARANTINED = "quarantine/"
 ACTIONS = {
