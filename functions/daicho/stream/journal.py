@@ -7,7 +7,7 @@ objects, and is known by its shard and number. Without a flag nothing is read or
 
     PK #journal   SK run
     journal       the flag of the newest run: its id, and until when the flag is valid
-    begun         when the run began
+    number        of the run
 
 A shard that is new has no such attribute. Its first batch copies that of the newest run.
 """
@@ -163,6 +163,16 @@ def render_item(key: ItemKey) -> str:
     return f"{key.pk} {key.sk}"
 
 
+def render_expiry(seq: str) -> str:
+    """The expiry of an item, whose row in the archive has this number."""
+    return f"expired {seq}"
+
+
+def render_restore(seq: str) -> str:
+    """The first restore of a row with this number."""
+    return f"restored {seq}"
+
+
 def parse_batch(name: str, body: bytes) -> Iterator[JournalEntry]:
     """The entries of an object. ``name``: of the object."""
     shard = name.rpartition("/")[0].rpartition("/")[2]
@@ -201,7 +211,7 @@ def _describe_record(changes: RecordChanges) -> list[Any]:
         if key.sk.startswith(_KEPT):
             # What expired and what was restored are two events of a row.
             mark = None if record.expired else RestoredMark.from_image(record.new)
-            row = f"expired {record.seq}" if mark is None else f"restored {mark.seq}"
+            row = render_expiry(record.seq) if mark is None else render_restore(mark.seq)
         else:
             one.append(to_plain_amount(changes.amounts.get(key.pk, _NOTHING)))
         described.append(one)

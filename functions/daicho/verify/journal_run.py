@@ -3,7 +3,8 @@
 What the run has read of the shards is in objects of the failure bucket, since a stream may have
 thousands of them::
 
-    journal/<run>/start.json   by shard: the announced number, and the numbers of its claims
+    journal/<run>/start.json   by shard: the announced number, and the numbers of its claims;
+                               and when the code was deployed
     journal/<run>/cut.json     by shard: the number before which the journal is complete
 """
 
@@ -15,6 +16,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from daicho.errors import ConditionFailedError
+from daicho.jobs.lease import OvertakenError
+from daicho.layout.backfill_state import RECORDED_KEY
+from daicho.release.states import read_deployed
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import attributes, keys
@@ -23,7 +27,7 @@ from daicho.storage.bucket import Bucket
 from daicho.storage.protocols import DescribesStream, apply_update, try_update
 from daicho.storage.requests import ConditionCheck, Update
 from daicho.storage.table import Table
-from daicho.stream.claims import SHARD_ITEM_RETENTION, ShardClaims
+from daicho.stream.claims import SHARD_ITEM_RETENTION, ShardClaims, build_shard_key
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 from daicho.stream.journal import (
@@ -41,20 +45,26 @@ from daicho.stream.shard_progress import StreamProgress
 END_MARGIN = dt.timedelta(minutes=10)
 """A run ends so long before its flags: the clocks of functions differ."""
 JSON = "application/json"
+UNDER_DEPLOYMENT = "code was deployed meanwhile: verify again"
 
 
-class OtherRunError(Exception):
+class OtherRunError(OvertakenError):
     """A newer run has begun, so this one must not go on."""
 
 
 @dataclass(frozen=True)
 class JournalRun:
-    """One run. ``begun``: the time at which it was asked for. ``objects``: the failure bucket."""
+    """One run.
+
+    ``number``: later runs have a higher one. ``begun``: the time at which it was asked for.
+    ``objects``: the failure bucket.
+    """
 
     store: Table
     stream: DescribesStream
     objects: Bucket
     id: str
+    number: int
     begun: dt.datetime
     now: Callable[[], dt.datetime]
 
@@ -78,6 +88,8 @@ class JournalRun:
             StoreError: a store does not answer; call again.
         """
         self._take_over()
+        if (deployed := self._read_deployed()) is None:
+            return UNDER_DEPLOYMENT
         start: dict[str, Any] = {}
         for shard in self._list_shards():
             change = set_flag_update(shard, self.flag.render(), self.now())
@@ -88,13 +100,13 @@ class JournalRun:
         if reason := self._find_discarded():
             return reason
         # An object that exists is of a step that was killed: its numbers are good as well.
-        self._create("start.json", start)
+        self._create("start.json", {"deployed": deployed, "shards": start})
         return ""
 
     def read_start(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
         """By shard, what was announced when the flag was set, and the claims that it had then."""
-        start = self._read("start.json")
-        return {shard: (announced, tuple(seqs)) for shard, (announced, seqs) in start.items()}
+        shards = self._read("start.json")["shards"]
+        return {shard: (announced, tuple(seqs)) for shard, (announced, seqs) in shards.items()}
 
     def has_passed(self, name: str, retry_budget: RetryBudget, entity: str) -> bool:
         """Whether all records are handled that were made before this was first called.
@@ -114,9 +126,7 @@ class JournalRun:
         items = read_shards(self.store, [shard.id for shard in shards])
         progress = StreamProgress(shards, items)
         heartbeats = self._name_heartbeats(name, entity)
-        cut = {
-            shard: item.heartbeats.get(heartbeats.names[0], "") for shard, item in items.items()
-        }
+        cut = {shard: item.heartbeats.get(heartbeats.names[0], "") for shard, item in items.items()}
         cut |= dict.fromkeys(progress.list_finished(), ALL)
         self._create("cut.json", cut)
         return self._find_obstacle(items)
@@ -132,29 +142,22 @@ class JournalRun:
 
     def end(self) -> None:
         """Take the flags away, unless a newer run has set its own."""
+        keys_of_flags = [RUN_KEY, *map(build_shard_key, self._list_shards())]
         values = {":run": {"S": self.flag.render()}, ":none": {"S": NO_RUN}}
-        taken = Update(RUN_KEY, "SET journal = :none", "journal = :run", values=values)
-        if not try_update(self.store, taken):
-            return
-        for shard in self._list_shards():
-            change = set_flag_update(shard, NO_RUN, self.now(), "journal = :run")
-            values = {**change.values, ":run": {"S": self.flag.render()}}
-            try_update(
-                self.store,
-                Update(change.key, change.update, change.condition, change.names, values),
-            )
+        for key in keys_of_flags:
+            taken = Update(key, "SET journal = :none", "journal = :run", values=values)
+            try_update(self.store, taken)
 
     def _take_over(self) -> None:
-        begun = {"S": keys.render_instant(self.begun)}
         ttl = int((self.now() + SHARD_ITEM_RETENTION).timestamp())
         change = Update(
             RUN_KEY,
-            "SET journal = :run, begun = :begun, #ttl = :ttl",
-            "attribute_not_exists(begun) OR begun <= :begun",
-            {"#ttl": "ttl"},
+            "SET journal = :run, #number = :number, #ttl = :ttl",
+            "attribute_not_exists(#number) OR #number <= :number",
+            {"#ttl": "ttl", "#number": "number"},
             {
                 ":run": {"S": self.flag.render()},
-                ":begun": begun,
+                ":number": attributes.to_value(self.number),
                 ":ttl": attributes.to_value(ttl),
             },
         )
@@ -167,16 +170,29 @@ class JournalRun:
         """Why the run has no verdicts: something was set aside, or a shard had no flag."""
         if self.now() + END_MARGIN > self.begun + MAX_RUN:
             return "the run took longer than its journal is valid"
+        if self._read_deployed() != self._read("start.json")["deployed"]:
+            return UNDER_DEPLOYMENT
         start = self.read_start()
         others = set(list_quarantined(self.store)) | start.keys()
-        items = {**read_shards(self.store, sorted(others - described.keys())), **described}
+        items = read_shards(self.store, sorted(others - described.keys())) | dict(described)
         for shard, item in items.items():
-            if item.journal != self.flag.render() and item.low_watermark:
-                return f"shard {shard} has no flag of this run"
+            # Of a shard without the attribute, no batch had anything to count.
+            if item.journal not in ("", self.flag.render()):
+                return f"shard {shard} has no flag of this run: verify again"
             new = item.claims.keys() - set(start.get(shard, ("", ()))[1])
             if item.open_claims or new:
                 return _explain_claims(len(item.open_claims) or len(new))
         return self._find_discarded()
+
+    def _read_deployed(self) -> str | None:
+        """When the code was deployed; None during a deployment, "" if no release was recorded.
+
+        Code of before this rule writes no journal.
+        """
+        if self.store.get(RECORDED_KEY, consistent=True) is None:
+            return ""
+        deployed = read_deployed(self.store)
+        return None if deployed is None else keys.render_instant(deployed)
 
     def _find_discarded(self) -> str:
         is_empty = next(iter(self.objects.list_names(ON_FAILURE_PREFIX)), None) is None

@@ -38,7 +38,9 @@ class TallyReading:
     numbers: Mapping[str, str]
 
     @classmethod
-    def from_items(cls, tally: str, total: Image | None, slot_items: Iterable[Image]) -> TallyReading:
+    def from_items(
+        cls, tally: str, total: Image | None, slot_items: Iterable[Image]
+    ) -> TallyReading:
         """Read the items of a tally: its total, which has the bases, and its slots."""
         amounts = dict(zip(PARTS, total_items.read_bases(total), strict=True))
         numbers: dict[str, str] = {}
@@ -64,12 +66,23 @@ class TallyReading:
 class TallyEvidence:
     """What a part of a tally should be made of.
 
-    ``readings``: the contribution of each item as it was read. ``entries``: of the journal, each
-    once, by shard, number and slot.
+    ``entries``: of the journal, each once, by shard, number and slot. ``unchanged``: what items
+    contribute that no entry names.
     """
 
-    readings: dict[str, Amount] = field(default_factory=dict)
     entries: dict[tuple[str, str, str], JournalEntry] = field(default_factory=dict)
+    changed: set[str] = field(default_factory=set)
+    unchanged: Amount = Amount()
+
+    def add_entry(self, entry: JournalEntry) -> None:
+        """Include an entry; twice is once. All entries come before the first reading."""
+        self.entries[entry.shard, entry.seq, entry.slot] = entry
+        self.changed.add(entry.item)
+
+    def add_reading(self, item: str, amount: Amount) -> None:
+        """Include what an item contributed when it was read. Each item is read once."""
+        if item not in self.changed:
+            self.unchanged += amount
 
     def compute_amount(self, numbers: Mapping[str, str], retired: Collection[str]) -> Amount:
         """The amount that the part should have had when its slots were read.
@@ -77,14 +90,14 @@ class TallyEvidence:
         ``numbers``: of the slots, as read. ``retired``: shards of which every record was counted
         before. A slot of such a shard may have been folded, and its number with it.
         """
-        contributions = dict(self.readings)
+        contributions: dict[str, Amount] = {}
         uncounted: list[Amount] = []
         for entry in sorted(self.entries.values(), key=lambda entry: entry.seq):
             contributions[entry.item] = entry.contribution
             counted = numbers.get(entry.slot) or (_ALL if entry.shard in retired else "")
             if entry.seq > counted:
                 uncounted.append(-entry.delta)
-        return sum_amounts((*contributions.values(), *uncounted))
+        return sum_amounts((self.unchanged, *contributions.values(), *uncounted))
 
 
 @dataclass(frozen=True)
@@ -114,28 +127,18 @@ class Damage:
 
 
 class TallyLines:
-    """The lines of a partition, by tally."""
+    """The lines of a partition, by tally: those of the journal, and those of the scan."""
 
-    def __init__(self, lines: Iterable[Sequence[Any]]) -> None:
+    def __init__(self, entries: Iterable[Sequence[Any]], lines: Iterable[Sequence[Any]]) -> None:
         self.evidence: defaultdict[tuple[str, Part], TallyEvidence] = defaultdict(TallyEvidence)
-        self.tallies: set[str] = set()
-        for line in lines:
-            self._add(line)
-
-    def _add(self, line: Sequence[Any]) -> None:
-        kind, tally, *content = line
-        if kind == "entry":
-            # A tally that only the journal has was not read.
-            shard, seq, slot, item, delta, contribution = content
+        for _, tally, shard, seq, slot, item, delta, contribution in entries:
             amounts = parse_amount(delta), parse_amount(contribution)
             entry = JournalEntry(shard, seq, tally, slot, item, *amounts)
-            evidence = self.evidence[tally, find_part(slot)]
-            evidence.entries[shard, seq, slot] = entry
-            return
-        self.tallies.add(tally)
-        if kind == "item":
-            item, part, amount = content
-            self.evidence[tally, part].readings[item] = parse_amount(amount)
+            self.evidence[tally, find_part(slot)].add_entry(entry)
+        for kind, tally, *content in lines:
+            if kind == "item":
+                item, part, amount = content
+                self.evidence[tally, part].add_reading(item, parse_amount(amount))
 
     def judge(
         self, reading: TallyReading, parts: Iterable[Part], retired: Collection[str]

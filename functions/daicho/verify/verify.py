@@ -8,8 +8,9 @@ from daicho.jobs.step import JobStep
 from daicho.runtime.retry import RetryBudget
 from daicho.verify.job import VerifyJob, find_verification
 from daicho.verify.steps import Phase, ScanPhase, VerifyDependencies, VerifyStep
+from daicho.verify.tally_phases import JournalPhase, TallyPhase
 
-PHASES: tuple[type[Phase], ...] = (ScanPhase,)
+PHASES: tuple[type[Phase], ...] = (JournalPhase, ScanPhase, TallyPhase)
 """The phases in their order; see `daicho.verify.steps`."""
 
 
