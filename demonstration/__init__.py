@@ -1,4 +1,4 @@
-"""The demonstration: sixteen systems over one table, with data for the local stack."""
+"""The demonstration: the systems of the source documents, with data for the local stack."""
 
 from __future__ import annotations
 

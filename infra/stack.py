@@ -20,7 +20,7 @@ FLAG = "demonstration"
 def build_stack(
     app: App, *, project: Project, settings: Settings, generations: plan.Ledger | None = None
 ) -> DaichoStack:
-    """The stack of one stage in ``app``; ``generations``: see `daicho.cdk.Ledger`.
+    """The stack of one stage in ``app``; ``generations``: see `daicho.cdk.Daicho`.
 
     Raises:
         SettingsError: the demonstration would be deployed to production without the flag.

@@ -24,6 +24,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.rules.declared_places import list_decimal_fields, list_declared_places
 from daicho.items.json_pairs import DECIMAL_TEXT, replace_exponents
 from daicho.items.mapper import make_adapter
+from daicho.layout.repairs import REPAIR_MARK
 from daicho.storage.scales import SCALES, count_places, restore_scales
 from daicho_cli.archive.engines import (
     AthenaEngine,
@@ -48,7 +49,9 @@ from daicho_cli.terminal import INCOMPLETE, SUCCESS, end_on_errors, print_messag
 
 Declared = Mapping[str, type[Entity]]
 """The current declarations by name."""
-_OURS = frozenset({"PK", "SK", "GSI1PK", "GSI1SK", "type", "gen", "ttl", "_restored", SCALES})
+_OURS = frozenset(
+    {"PK", "SK", "GSI1PK", "GSI1SK", "type", "gen", "ttl", "_restored", REPAIR_MARK, SCALES}
+)
 """The attributes that the library adds to the fields of an item."""
 MAX_DIGITS = 38
 """The maximum of significant digits of a number in DynamoDB."""

@@ -102,6 +102,8 @@ def _find_loadable_entity(name: str) -> type[Entity]:
         raise OptionError(
             f"{name} is versioned by pointer: its items are written through the API alone"
         )
+    if entity.split_field_ is not None:
+        raise OptionError(f"{name} is split: its items are written through the API alone")
     return entity
 
 

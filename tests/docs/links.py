@@ -44,6 +44,17 @@ def list_links(page: Path) -> Iterator[tuple[int, str]]:
                 yield line, str(target)
 
 
+def find_renamed_links(page: Path) -> Iterator[str]:
+    """The links whose text is the path of another file than the one that they lead to."""
+    for token in parse_page(page):
+        children = token.children or ()
+        for opening, inline in pairwise(children):
+            target = str(opening.attrGet("href") or "").partition("#")[0]
+            is_path = inline.type == "code_inline" and inline.content.endswith((".py", ".js"))
+            if opening.type == "link_open" and is_path and not target.endswith(inline.content):
+                yield f"{token.map[0] + 1 if token.map else 0}: {inline.content}: leads to {target}"
+
+
 def list_external_links(page: Path) -> Iterator[str]:
     """The addresses outside the repository."""
     yield from (target for _, target in list_links(page) if ADDRESS.match(target))

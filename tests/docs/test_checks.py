@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.__main__ import main
-from tests.docs.links import find_broken_links, list_external_links
+from tests.docs.links import find_broken_links, find_renamed_links, list_external_links
 from tests.docs.prose import find_banned_words, find_long_sentences, list_blocks
 from tests.docs.rendering import find_unrendered_lists
 from tests.docs.spelling import find_misspellings
@@ -151,6 +151,12 @@ def test_broken_links_are_found(link: str, tmp_path: Path) -> None:
     assert [message.partition(":")[0] for message in find_broken_links(page)] == ["5"]
     image = write_page(tmp_path, f"![a drawing]({link})\n\n# Twice\n\n## Twice\n")
     assert len(list(find_broken_links(image))) == 1
+
+
+def test_links_with_the_path_of_another_file_are_found(tmp_path: Path) -> None:
+    text = "[`a/old.py`](a/new.py) [`a/new.py`](../a/new.py#L1) [`Name`](a/new.py)"
+    page = write_page(tmp_path, f"# Links\n\n{text}\n")
+    assert list(find_renamed_links(page)) == ["3: a/old.py: leads to a/new.py"]
 
 
 def test_links_that_resolve_are_not(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.links import find_broken_links
+from tests.docs.links import find_broken_links, find_renamed_links
 from tests.docs.pages import ROOT, list_linked_pages, list_pages
 from tests.docs.prose import find_banned_words, find_long_sentences
 from tests.docs.rendering import find_unrendered_lists
@@ -37,7 +37,7 @@ LINKED = list_linked_pages()
 
 @pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_resolve(page: Path) -> None:
-    assert list(find_broken_links(page)) == []
+    assert [*find_broken_links(page), *find_renamed_links(page)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

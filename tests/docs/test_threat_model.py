@@ -48,6 +48,9 @@ def list_defences(text: str) -> list[str]:
 def test_every_named_test_exists() -> None:
     assert len(NAMED.findall(PAGE)) > 40
     assert list_missing(PAGE) == []
+    limits = (ROOT / "docs/reference/limits.md").read_text("utf-8")
+    assert len(NAMED.findall(limits)) > 25
+    assert list_missing(limits) == []
 
 
 def test_every_defence_names_a_test() -> None:

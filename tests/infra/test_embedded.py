@@ -1,4 +1,4 @@
-"""A ledger in a CDK app that exists already, beside other resources and another ledger."""
+"""Daicho in a CDK app that exists already, beside other resources and another stack of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 
-from daicho.cdk import STAGES, DaichoStack, Ledger, Project
+from daicho.cdk import STAGES, Daicho, DaichoStack, Project
 from daicho.cdk.functions.assets import gather_code
 from daicho_cli.init.command import create_project
 from tests.infra.synthesis import TOPIC
@@ -34,7 +34,7 @@ def read_template(folder: Path, stack: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The output of an app with resources and a ledger in one stack, and another ledger's stack."""
+    """The output of an app with resources and Daicho in one stack, and another stack of it."""
     folder = tmp_path_factory.mktemp("embedded")
     out = folder / "out"
     app = cdk.App(outdir=str(out), analytics_reporting=False)
@@ -47,11 +47,11 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         handler="index.handler",
         code=lambda_.Code.from_inline("def handler(event, context): pass"),
     )
-    ledger = Ledger(stack, "Ledger", project=make_project(folder, "shop"), settings=OWN_SETTINGS)
-    ledger.table.grant_read_data(report)
-    report.add_environment("LEDGER", ledger.table.table_name)
-    topic.grant_publish(ledger.functions["api"])
-    cdk.CfnOutput(stack, "LedgerUrl", value=ledger.api_url)
+    daicho = Daicho(stack, "Ledger", project=make_project(folder, "shop"), settings=OWN_SETTINGS)
+    daicho.table.grant_read_data(report)
+    report.add_environment("LEDGER", daicho.table.table_name)
+    topic.grant_publish(daicho.functions["api"])
+    cdk.CfnOutput(stack, "LedgerUrl", value=daicho.api_url)
     bank = make_project(folder, "bank")
     settings = replace(STAGES["prod"], alarm_topic=TOPIC)
     DaichoStack(app, "Bank", project=bank, settings=settings, tags={"team": "payments"})

@@ -15,12 +15,13 @@ from daicho.layout.base_item import is_expired
 from daicho.layout.dismissals import DISMISSED_MARK
 from daicho.layout.expiry import EXPIRY, build_expiry
 from daicho.layout.migrations import read_migrated
+from daicho.layout.repairs import REPAIR_MARK
 from daicho.layout.restorations import RESTORED_MARK, RestoredMark
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError, UnknownEntityError
 from daicho.storage import attributes, item_key, keys
 from daicho.storage.attributes import AttributeValue
 
-_MARKS = (RESTORED_MARK, DISMISSED_MARK)
+_MARKS = (RESTORED_MARK, DISMISSED_MARK, REPAIR_MARK)
 _SET_ANEW = frozenset({*EXPIRY, "version", "gen", "GSI1PK", "GSI1SK", *_MARKS})
 
 

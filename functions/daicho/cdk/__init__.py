@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from daicho.cdk.api_access import CognitoPool as CognitoPool
     from daicho.cdk.api_access import Machine as Machine
     from daicho.cdk.api_access import OwnIssuer as OwnIssuer
-    from daicho.cdk.ledger import DaichoStack as DaichoStack
-    from daicho.cdk.ledger import Ledger as Ledger
+    from daicho.cdk.daicho_stack import Daicho as Daicho
+    from daicho.cdk.daicho_stack import DaichoStack as DaichoStack
     from daicho.cdk.settings import STAGES as STAGES
     from daicho.cdk.settings import Settings as Settings
     from daicho.errors import DeclarationError as DeclarationError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "cdk.api_access": ("CognitoPool", "Machine", "OwnIssuer"),
-    "cdk.ledger": ("DaichoStack", "Ledger"),
+    "cdk.daicho_stack": ("Daicho", "DaichoStack"),
     "cdk.settings": ("STAGES", "Settings"),
     "errors": ("DeclarationError", "ProjectError", "SettingsError"),
     "project": ("Project",),

@@ -302,7 +302,7 @@ def _make_cors(settings: Settings) -> apigateway.CorsPreflightOptions | None:
 
 
 def _count_responses_429(log_group: logs.LogGroup, settings: Settings) -> None:
-    """Count answers with status 429 as a metric of the ledger.
+    """Count answers with status 429 as a metric of the stage.
 
     An HTTP API has one metric for all 4xx, and the function does not see the requests that the API
     Gateway refuses. A period without such an answer has no data and costs nothing.

@@ -1,8 +1,8 @@
 """What all constructs share: CDK's feature flags, names of log groups, acknowledged findings.
 
-The flags are those that this package is tested with. They are set for a ledger alone: so its
+The flags are those that this package is tested with. They are set for Daicho alone: so its
 template does not depend on the flags of the app that it is in, nor does it change theirs. They are
-those that ``cdk init`` recommends for this version of the CDK, for the services that a ledger uses.
+those that ``cdk init`` recommends for this version of the CDK, for the services that Daicho uses.
 """
 
 from __future__ import annotations

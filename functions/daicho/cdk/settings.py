@@ -42,7 +42,7 @@ RETENTION = {
     365: logs.RetentionDays.ONE_YEAR,
     731: logs.RetentionDays.TWO_YEARS,
 }
-"""Days of logs that CloudWatch can keep, of those that a ledger may ask for."""
+"""Days of logs that CloudWatch can keep, of those that a stage may ask for."""
 
 MAX_REQUEST_BURST = 5_000
 """The quota of an account. Source: "Quotas for HTTP APIs", API Gateway Developer Guide."""

@@ -44,7 +44,7 @@ def _warm(reads: int, writes: int) -> dynamodb.WarmThroughput:
     return dynamodb.WarmThroughput(read_units_per_second=reads, write_units_per_second=writes)
 
 
-class LedgerTable(Construct):
+class DaichoTable(Construct):
     """One Region by design.
 
     Sequence numbers of different Regions cannot be compared, and a replica cannot tell TTL

@@ -31,6 +31,7 @@ from daicho.stream.records import StreamRecord
 from daicho.stream.recount_list import build_recount_key, build_recount_mark
 from daicho.stream.released_generations import learn_released
 from daicho.stream.shard_items import read_shard
+from daicho.stream.stored_rows import read_repaired
 from daicho.stream.time_limit import limit_time
 
 SECONDS_PER_RECORD = 30.0
@@ -101,6 +102,9 @@ class Applier:
             # The rows are those of the base item and not of the record, because the records behind
             # this one did not write the rows that were alike in their images.
             every = {*record_changes.before, *record_changes.after, *rows}
+            if record_changes.is_repair:
+                stored = read_repaired(self.store, [record_changes], retry_budget, self.map_all)
+                every.update(*stored.values())
             self.write_rows(every, rows, record.seq, retry_budget)
             return self._count(record_changes, claim, retry_budget)
         except UnavailableError as error:

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from daicho.errors import RefusedError, TransactionFailedError
 from daicho.layout import restorations
 from daicho.layout.dismissals import DISMISSED_MARK, compute_digest
-from daicho.layout.item_keys import render_derived_partition
 from daicho.plan import Ledger, NewerGenerationError
 from daicho.redrive.applier import SECONDS_PER_RECORD, Applier
 from daicho.redrive.claim_ids import ClaimId, render_claim
@@ -31,7 +30,7 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.protocols import DescribesStream, try_update
-from daicho.storage.requests import MAX_TRANSACTION_WRITES, Put, Query, Update, Write
+from daicho.storage.requests import MAX_TRANSACTION_WRITES, Put, Update, Write
 from daicho.stream import claims
 from daicho.stream.changes import PlannedImage, compute_record, is_bad, merge_changes
 from daicho.stream.claims import Claim
@@ -39,6 +38,7 @@ from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 from daicho.stream.records import StreamRecord, get_entity
 from daicho.stream.recount_list import list_entity_tallies
 from daicho.stream.released_generations import learn_released
+from daicho.stream.stored_rows import list_stored_rows
 
 MAX_ROUNDS = 5
 """Rounds of one call: an item that is changed all the time is left to the next one."""
@@ -332,7 +332,8 @@ class Dismissal:
             compute_record(last, ledger, bad | {"old"}),
         )
         rows = PlannedImage.parse(run.base, ledger).rows
-        every = {*rows, *changes.before, *changes.after, *self._list_stored_rows(run)}
+        stored = list_stored_rows(self.items.reader.store, run.key, run.entities)
+        every = {*rows, *changes.before, *changes.after, *map(get_key, stored)}
         self.applier.write_rows(every, rows, last.seq, self.items.reader.retry_budget)
         decision = self.applier.decide_slots("open", changes)
         row_put, row_exists = self._record_row(run)
@@ -354,17 +355,6 @@ class Dismissal:
             if is_quarantined(each.claim):
                 self.archive_payload(each.record)
         return True
-
-    def _list_stored_rows(self, run: ItemClaims) -> Iterator[ItemKey]:
-        """The keys of all derived items of a run's item, whichever code has written them."""
-        for entity in run.entities:
-            try:
-                partition = keys.check_partition(render_derived_partition(run.key, entity))
-            except (ValueError, keys.KeyTooLongError):
-                continue  # no code derives anything of such a key
-            query = Query(partition, consistent=True)
-            for page in self.items.reader.store.query_pages(query):
-                yield from map(get_key, page.items)
 
     def _record_row(self, run: ItemClaims) -> tuple[list[Put], bool]:
         """The record of the archived row of a bad item, so that no restore takes anything back.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -65,11 +65,17 @@ class SlotWrite:
 
 
 ProjectorWrite = DerivedWrite | SlotWrite
+NOTHING_STORED: Mapping[ItemKey, Collection[ItemKey]] = {}
 
 
-def fold_batch(batch: Sequence[RecordChanges]) -> tuple[ProjectorWrite, ...]:
-    """All writes of a batch; no two touch one item."""
-    return (*_fold_derived_items(batch), *_fold_slots(batch))
+def fold_batch(
+    batch: Sequence[RecordChanges], stored: Mapping[ItemKey, Collection[ItemKey]] = NOTHING_STORED
+) -> tuple[ProjectorWrite, ...]:
+    """All writes of a batch; no two touch one item.
+
+    ``stored``: of each base item that is repaired, the derived items that the table has (rule 38).
+    """
+    return (*_fold_derived_items(batch, stored), *_fold_slots(batch))
 
 
 def sum_deltas(deltas: Iterable[SlotDelta]) -> Amount:
@@ -92,7 +98,9 @@ def take_one_update(deltas: Sequence[SlotDelta], max_parts: int) -> Sequence[Slo
     return deltas
 
 
-def _fold_derived_items(batch: Sequence[RecordChanges]) -> Iterable[DerivedWrite]:
+def _fold_derived_items(
+    batch: Sequence[RecordChanges], stored: Mapping[ItemKey, Collection[ItemKey]]
+) -> Iterable[DerivedWrite]:
     """Rule 7, base item by base item.
 
     Put the rows that the last image derives. Remove the rows that another image derives and the
@@ -101,23 +109,27 @@ def _fold_derived_items(batch: Sequence[RecordChanges]) -> Iterable[DerivedWrite
     writes it. The comparison is not by key alone, because a row's place in the index may have
     moved and come back. It is not by the first and last image alone, because an earlier attempt
     may have written a row that only an image between them derives.
+
+    Of an item that is repaired, all rows are put, and all others of the table are removed.
     """
     deriving = {changes.record.key for changes in batch if changes.before or changes.after}
+    deriving |= stored.keys()
     if not deriving:
         return
     by_item: defaultdict[ItemKey, list[RecordChanges]] = defaultdict(list)
     for record_changes in batch:
         if record_changes.record.key in deriving:
             by_item[record_changes.record.key].append(record_changes)
-    for records in by_item.values():
+    for base_key, records in by_item.items():
         lowest, last = records[0].record.seq, records[-1]
         all_images = [rows for changes in records for rows in (changes.before, changes.after)]
-        derived = {key for rows in all_images for key in rows}
+        derived = {key for rows in all_images for key in rows} | {*stored.get(base_key, ())}
+        is_repaired = base_key in stored
         # Puts first: an item that stays in a list must not be missing from it in between.
         for key in sorted(derived, key=lambda key: (key not in last.after, key)):
             row = last.after.get(key)
-            if row is None or any(rows.get(key) != row for rows in all_images):
-                was_derived = key in records[0].before
+            if row is None or is_repaired or any(rows.get(key) != row for rows in all_images):
+                was_derived = is_repaired or key in records[0].before
                 yield DerivedWrite(key, row, last.record.seq, lowest, was_derived)
 
 
@@ -137,21 +149,22 @@ def _fold_slots(batch: Sequence[RecordChanges]) -> Iterable[SlotWrite]:
 
 
 def build_announcement(
-    first: StreamRecord, writes: Sequence[ProjectorWrite], heartbeats: Sequence[StreamRecord]
+    first: StreamRecord, writes: Sequence[ProjectorWrite], others: Sequence[StreamRecord]
 ) -> Announcement:
     """The announcement of a batch that writes something or has heartbeats.
 
-    The last record is the last one that any write covers (rule 14), or a later heartbeat. The low
-    watermark is the first record of the whole batch, whether it is written or not: the batch began
-    after all records before it were answered (rule 31).
+    The last record is the last one that any write covers (rule 14), or a later one of ``others``.
+    The low watermark is the first record of the whole batch, whether it is written or not: the
+    batch began after all records before it were answered (rule 31).
 
-    ``first``: the first record of the batch. ``heartbeats`` are in order.
+    ``first``: the first record of the batch. ``others``: its heartbeats, in order, and the records
+    of items that are repaired: what is removed of these is only known afterwards (rule 38).
     """
     first_numbers: dict[HeartbeatName, str] = {}
-    for record in heartbeats:
+    for record in others:
         if record.heartbeat is not None:
             first_numbers.setdefault(record.heartbeat, record.seq)
-    last = max([*(write.last for write in writes), *(record.seq for record in heartbeats)])
+    last = max([*(write.last for write in writes), *(record.seq for record in others)])
     # The run sends those that are left out again.
     named = dict(islice(first_numbers.items(), MAX_HEARTBEATS))
     return Announcement(first.seq, last, named, first.made_at)

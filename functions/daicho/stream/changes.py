@@ -11,6 +11,7 @@ from daicho.derive.contributions import Amount
 from daicho.derive.derived_items import IndexRow
 from daicho.layout import item_keys
 from daicho.layout.dismissals import DISMISSED_MARK, is_dismissed
+from daicho.layout.repairs import is_repair
 from daicho.layout.restorations import RestoredMark, takes_back_amounts
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -40,6 +41,11 @@ class RecordChanges:
     after: IndexRows
     deltas: Mapping[ItemKey, Amount]
     amounts: Mapping[str, Amount] = field(default_factory=dict)
+
+    @property
+    def is_repair(self) -> bool:
+        """Whether everything that the item derives is to be written (rule 38)."""
+        return is_repair(self.record.old, self.record.new)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from daicho.derive.contributions import Amount
-from daicho.errors import ConditionFailedError, UnavailableError
+from daicho.errors import ConditionFailedError
 from daicho.layout.restorations import RestoredMark
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
@@ -43,10 +43,6 @@ NO_RUN = "-"
 MAX_RUN = dt.timedelta(hours=48)
 """How long a flag is valid: idle slots are folded after 72 hours, and their numbers are lost."""
 RUN_KEY = ItemKey(keys.render("", "journal"), "run")
-
-
-class NotJournaledError(Exception):
-    """The journal of a batch is not known to be written, so its slots must not be."""
 
 
 @dataclass(frozen=True)
@@ -102,17 +98,14 @@ class Journal:
         ``shard``: as the announcement was answered. ``changes``: without records that have a claim.
 
         Raises:
-            NotJournaledError: it is not known to be written.
+            UnavailableError: it is not known to be written, so no slot must be.
         """
         if shard.journal == NO_RUN or not any(each.deltas for each in changes):
             return
-        try:
-            text = shard.journal or retry(partial(self._copy_flag, shard.id), retry_budget)
-            flag = JournalFlag.parse(text)
-            if flag is not None and flag.is_valid(self.now()):
-                retry(partial(self._write, flag.run, shard.id, changes), retry_budget)
-        except UnavailableError:
-            raise NotJournaledError(shard.id) from None
+        text = shard.journal or retry(partial(self._copy_flag, shard.id), retry_budget)
+        flag = JournalFlag.parse(text)
+        if flag is not None and flag.is_valid(self.now()):
+            retry(partial(self._write, flag.run, shard.id, changes), retry_budget)
 
     def _copy_flag(self, shard: str) -> str:
         """Give a new shard the flag of the newest run; returns the flag that it has then.

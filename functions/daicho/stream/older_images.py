@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from daicho.errors import ConditionFailedError, TransactionFailedError, UnavailableError
 from daicho.layout.backfill_state import BackfillState, count_older_update, find_older_update
+from daicho.layout.repairs import is_repair
 from daicho.plan import Ledger
 from daicho.runtime.retry import Mapper, RetryBudget, retry
 from daicho.storage import attributes
@@ -105,6 +106,8 @@ class OlderImages:
             find = self._find_older_generation
             for record in records:
                 image = record.new
+                if is_repair(record.old, image):
+                    continue  # it was of this generation before
                 if image is not None and (generation := find(image)) is not None:
                     groups[image["type"]["S"], generation].append(record)
         return groups

@@ -31,12 +31,13 @@ from daicho.storage.table import Table
 from daicho.stream.batch_fold import ProjectorWrite, SlotWrite, build_announcement, fold_batch
 from daicho.stream.batch_writer import BatchWriter
 from daicho.stream.changes import ComputedBatch, RecordChanges, compute_batch
-from daicho.stream.journal import Journal, NotJournaledError
+from daicho.stream.journal import Journal
 from daicho.stream.older_images import OlderImages
 from daicho.stream.quarantine import NotAnnouncedError, Quarantine, QuarantineBucket
 from daicho.stream.records import Batch, StreamRecord
 from daicho.stream.released_generations import learn_released
 from daicho.stream.shard_items import RetiredShardError
+from daicho.stream.stored_rows import list_repaired, read_repaired
 from daicho.tally.immediate_rollup import ImmediateRollup
 
 
@@ -126,8 +127,8 @@ class Projector:
         ]
         try:
             unwritten = self._write_changes(batch, computed, heartbeats, retry_budget)
-        except (NotAnnouncedError, NotJournaledError):
-            return batch.records[0].number  # rules 14, 36: nothing of the batch is written
+        except (NotAnnouncedError, UnavailableError):
+            return batch.records[0].number  # rules 14, 36, 38: nothing of the batch is written
         undone = [write.lowest for write in unwritten]
         handled = (record for record in batch.records if stop is None or record.seq < stop.seq)
         if (unnoted := self._older_images.note(handled, retry_budget)) is not None:
@@ -150,19 +151,23 @@ class Projector:
         """Write the changes of the records; returns the writes that may not be done.
 
         Raises:
-            NotAnnouncedError, NotJournaledError, RetiredShardError: nothing was written.
+            NotAnnouncedError, RetiredShardError, UnavailableError: nothing was written.
         """
-        writes = fold_batch(computed)
-        if not writes and not heartbeats:
+        writes, repaired = fold_batch(computed), list_repaired(computed)
+        repairing = (each.record for each in computed if each.record.key in repaired)
+        others = [*heartbeats, *repairing]
+        if not writes and not others:
             return ()
-        announcement = build_announcement(batch.records[0], writes, heartbeats)
+        announcement = build_announcement(batch.records[0], writes, others)
         shard_claims = self._quarantine.announce(batch.shard, announcement, retry_budget)
         if shard_claims.open:
             self._emit_metrics({"ClaimsOpen": shard_claims.open})
         if shard_claims.claims:
             # Claimed records are left out before folding: a redrive applies them (rule 14).
             computed = [each for each in computed if each.record.seq not in shard_claims.claims]
-            writes = fold_batch(computed)
+        if shard_claims.claims or repaired:
+            stored = read_repaired(self._store, computed, retry_budget, self._map)
+            writes = fold_batch(computed, stored)
         self._journal.record(shard_claims, computed, retry_budget)
         unwritten = self._writer.write_all(writes, retry_budget, self._map)
         if not unwritten:  # otherwise the time was used up by retries

@@ -56,11 +56,10 @@ class Kind(StrEnum):
     SECTION = "section missing or left over"
     PAYLOAD = "claim without its record"
     RESERVATION = "reservation missing or left over"
-    OBJECT = "stored object missing"
     ARCHIVE = "archive damaged"
     UNREADABLE = "item that cannot be read"
     OPEN_CLAIM = "record set aside"
-    OTHER = "not verified"
+    SUMS = "sums of tallies"
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class VerifyJob(TableJob):
     ``asked_by``: the user who asked for it, or "schedule". ``phase``: see `daicho.verify.verify`.
     ``entity``, ``tenant``: what is verified; "" for all. ``sample``: the share of the table, from 0
     to 1. ``repair``: whether damage is repaired. ``rate``: write units a second of repairs.
-    ``findings``: the first ones. ``pending``: objects with suspects that are to be checked again.
+    ``findings``: the first ones. ``pending``: by phase, objects with suspects to be checked again.
     ``places``: what phases note between their steps, by their names.
 
     The counts: ``items`` and ``rows`` that were compared, ``damage``, ``undecided``, ``repaired``
@@ -58,7 +58,7 @@ class VerifyJob(TableJob):
     sample: float = 1.0
     repair: bool = False
     findings: list[dict[str, Any]] = field(default_factory=list)
-    pending: list[str] = field(default_factory=list)
+    pending: dict[str, list[str]] = field(default_factory=dict)
     places: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -83,7 +83,9 @@ class VerifyJob(TableJob):
         return "repaired" if self.counts.get("repaired", 0) else "clean"
 
     def add_findings(self, findings: Sequence[Finding]) -> None:
-        """Count findings, and name the first ones."""
+        """Count findings, and name the first ones. Those that are named already are left out."""
+        named = {Finding.from_json(each).identity for each in self.findings}
+        findings = [each for each in findings if each.identity not in named]
         self.add_counts(
             damage=sum(each.verdict == "damage" for each in findings),
             undecided=sum(each.verdict == "undecided" for each in findings),

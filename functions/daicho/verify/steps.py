@@ -1,7 +1,7 @@
 """The steps of a verification, and what its phases have in common.
 
-A verification is a list of phases (`daicho.verify.verify`). A step continues the phase that the job names, until
-it is over, and then the next one. To add a phase, derive a class from `Phase`, and name it in
+A verification is a list of phases. A step continues the phase that the job names, until it is over,
+and then the next one. To add a phase, derive a class from `Phase`, and name it in
 `daicho.verify.verify.PHASES`:
 
 - ``run`` does a part of the work. It returns a `JobStep` to end the step, or None at the end of the
@@ -78,6 +78,9 @@ class Phase:
     def save(self) -> None:
         """Store what was collected; the job is saved after it."""
 
+    def work_between_rounds(self) -> None:
+        """Do what cannot wait until the scan is over: it is called after each round of it."""
+
 
 class ScanPhase(Phase):
     """Reads the items of the table, once for all phases."""
@@ -141,6 +144,8 @@ class VerifyStep(PassStep[VerifyDependencies, VerifyJob]):
             if (step := self.phases[place].run()) is not None:
                 return step
         job.state, job.finished_at = "succeeded", keys.render_instant(self.on.now())
+        if job.tenant and not job.counts.get("items"):
+            job.state, job.reason = "failed", f"there is no item of a tenant {job.tenant!r}"
         self.save()
         return JobStep(done=True)
 
@@ -148,9 +153,19 @@ class VerifyStep(PassStep[VerifyDependencies, VerifyJob]):
         """Store findings with the next save of the job."""
         self._found += findings
 
-    def make_unique_name(self) -> str:
+    def drop_findings(self) -> None:
+        """Forget findings that are not stored: what found them is done again."""
+        self._found = []
+
+    def save_round(self) -> None:
+        """Save the job at intervals, and let phases do what cannot wait until the scan is over."""
+        super().save_round()
+        for phase in self.phases:
+            phase.work_between_rounds()
+
+    def make_unique_name(self, what: str) -> str:
         """A name that no other object of the run has, also if another step works on the job."""
-        return f"{self.job.rev:06}-{int(self.budget.random() * 2**48):012x}"
+        return f"{self.job.rev:06}-{what}-{int(self.budget.random() * 2**48):012x}"
 
     def save(self) -> None:
         """Store what phases have collected and found, and then the job."""
@@ -158,7 +173,7 @@ class VerifyStep(PassStep[VerifyDependencies, VerifyJob]):
             phase.save()
         if self._found:
             lines = [finding.to_json() for finding in self._found]
-            self.findings.write(FINDINGS, self.make_unique_name(), lines)
+            self.findings.write(FINDINGS, self.make_unique_name(FINDINGS), lines)
             self.job.add_findings(self._found)
             self._found = []
         super().save()

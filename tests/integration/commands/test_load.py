@@ -234,10 +234,15 @@ def test_what_dynamodb_leaves_undone_stops_the_load(
     assert "continues from there" in result.output
 
 
-def test_what_is_versioned_by_pointer_cannot_be_loaded(daicho: Run, tmp_path: Path) -> None:
-    result = daicho("Manual", written(tmp_path / "a.ndjson", [{"title": "t", "text": "x"}]))
+@pytest.mark.parametrize(
+    ("entity", "reason"), [("Manual", "versioned by pointer"), ("Document", "split")]
+)
+def test_what_is_stored_as_several_items_cannot_be_loaded(
+    entity: str, reason: str, daicho: Run, tmp_path: Path
+) -> None:
+    result = daicho(entity, written(tmp_path / "a.ndjson", [{"title": "t", "text": "x"}]))
     assert result.exit_code == 1
-    assert "Manual is versioned by pointer" in result.output
+    assert f"{entity} is {reason}: its items are written through the API alone" in result.output
 
 
 def test_nothing_is_loaded_for_a_tenant_that_is_closed(

@@ -9,8 +9,9 @@ import pytest
 
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
-from daicho.storage.item_key import get_key
+from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.protocols import apply_update
+from daicho.storage.requests import to_key_image
 from daicho.stream import claims
 from tests.support.redrive_setup import (
     COUNT,
@@ -262,3 +263,21 @@ def test_a_payload_that_is_something_else_is_named(house: House, lost: str) -> N
     for action in ("list", "apply"):
         (report,) = drive(house, action)
         assert (report.finished, len(report.claims)) == (True, 1 + len(others))
+
+
+def test_a_repair_that_was_set_aside_repairs_all_rows(house: House) -> None:
+    song = build_song_with_artist(1, "ab")
+    house.put(song)
+    house.project()
+    rows = [key for key in house.items if "~Song" in key.pk]
+    house.dynamo.commit(rows[0], None)
+    extra = ItemKey(rows[0].pk, "search#1#x#")
+    house.dynamo.commit(extra, {**house.items[rows[1]], **to_key_image(extra)})
+    house.put({**song, "_repair": {"S": "run"}})
+    house.broken = {1}
+    house.project(1)
+    assert house.differences()
+    house.broken = set()
+    drive(house)
+    assert house.states == ["done"]
+    assert not house.differences()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import compress
 from operator import not_
 from typing import Any
 
 from daicho.errors import ThrottledError, UnavailableError
 from daicho.layout.backfill_state import RECORDED_KEY, BackfillState, build_backfill_key
+from daicho.layout.dismissals import mark_dismissed
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
-from daicho.storage.requests import InsertOutcome, to_key_image
+from daicho.storage.requests import InsertOutcome, ItemPage, Query, to_key_image
 from daicho.stream.claims import ShardClaims, build_shard_key
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
@@ -190,3 +191,80 @@ def test_an_item_is_noted_that_derives_nothing_new_or_cannot_be_computed() -> No
         song = {**store_older_song(table), **more}
         assert project(table, build_batch((old, song))) is None
         assert read_oldest(table) == 1
+
+
+def repair(table: MemoryTable, *changes: Change, first: int = 7) -> dict[str, Image]:
+    """Project changes of which one is a repair; returns the rows and tombstones afterwards."""
+    assert project(table, build_batch(*changes, first=first)) is None
+    return read_derived_items(table)
+
+
+def touch_for_repair(song: Image) -> Change:
+    return song, {**song, "_repair": {"S": "run"}}
+
+
+def test_a_repair_writes_all_that_the_item_derives_and_removes_the_rest() -> None:
+    table = MemoryTable()
+    project(table, build_batch((None, build_song("b"))))
+    exact = read_derived_items(table)
+    row = exact["search#1#b#"]
+    extra = ItemKey(row["PK"]["S"], "search#1#x#")
+    other = ItemKey(extra.pk.replace("#1#", "#2#"), "search#1#y#")
+    del table.items[get_key(exact["search#1##"])]
+    table.items[get_key(row)] = {**row, "GSI2SK": {"S": "elsewhere"}}
+    for key in (extra, other):
+        table.items[key] = {**row, **to_key_image(key)}
+    rows = repair(table, touch_for_repair(build_song("b")))
+    assert rows.pop("search#1#y#")["seq"] == build_seq_value(1)  # of another item
+    assert "GSI2PK" not in rows["search#1#x#"]
+    assert rows.pop("search#1#x#")["seq"] == build_seq_value(7)
+    assert rows == {sk: {**item, "seq": build_seq_value(7)} for sk, item in exact.items()}
+    assert table.items[COUNT]["items"] == {"N": "1"}
+
+
+def test_a_repair_gives_tombstones_its_number() -> None:
+    table = MemoryTable()
+    project(table, build_batch((None, build_song("b")), (build_song("b"), build_song("c"))))
+    rows = repair(table, touch_for_repair(build_song("c")))
+    assert rows["search#1#b#"]["seq"] == build_seq_value(7)
+    assert "GSI2PK" not in rows["search#1#b#"]
+
+
+def test_a_repair_of_an_item_that_derives_nothing_is_announced() -> None:
+    table = MemoryTable()
+    project(table, build_batch((None, build_song("b"))))
+    touched = mark_dismissed({**build_song("b"), "_repair": {"S": "run"}})
+    rows = repair(table, (mark_dismissed(build_song("b")), touched))
+    assert [item["seq"] for item in rows.values()] == [build_seq_value(7)] * 2
+    shard = ShardClaims.from_item("s", table.items[build_shard_key("s")])
+    assert shard.announced == build_seq_value(7)["S"]
+
+
+def test_a_later_record_of_the_batch_numbers_the_writes_of_a_repair() -> None:
+    table = MemoryTable()
+    song, touched = touch_for_repair(build_song("b"))
+    assert touched is not None
+    project(table, build_batch((None, song)))
+    rows = repair(table, (song, touched), (touched, {**touched, "artist": {"S": "y"}}))
+    assert {item["seq"]["S"] for item in rows.values()} == {build_seq_value(8)["S"]}
+
+
+class Unreadable(MemoryTable):
+    def query_pages(self, query: Query) -> Iterator[ItemPage]:
+        raise UnavailableError(query.partition)
+
+
+def test_nothing_is_written_while_the_derived_items_cannot_be_read() -> None:
+    table = Unreadable()
+    other = (None, build_song("d", "2"))
+    assert project(table, build_batch(other, touch_for_repair(build_song("b")))) == "1"
+    assert not read_derived_items(table)
+
+
+def test_a_repair_is_no_sign_of_code_that_writes_an_older_generation() -> None:
+    table = MemoryTable()
+    song = store_older_song(table)
+    repair(table, touch_for_repair(song))
+    assert read_oldest(table) == 2
+    repair(table, (song, {**song, "version": {"N": "2"}}), first=8)
+    assert read_oldest(table) == 1

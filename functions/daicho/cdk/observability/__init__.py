@@ -1,1 +1,1 @@
-"""The alarms of a ledger, whom they notify, and its dashboard."""
+"""The alarms of a stage, whom they notify, and its dashboard."""

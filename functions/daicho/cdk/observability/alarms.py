@@ -1,4 +1,4 @@
-"""The alarms of a ledger, as data.
+"""The alarms of a stage, as data.
 
 No alarm uses metric math: the local AWS rejects it. A metric with a label counts as metric math
 there.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from daicho.cdk.observability.metrics import FIVE_MINUTES, HOUR, LedgerMetrics
+from daicho.cdk.observability.metrics import FIVE_MINUTES, HOUR, StackMetrics
 
 REMEDIES: Mapping[str, str] = {
     "project is late, archive is late": (
@@ -120,8 +120,8 @@ class AlarmProps:
         return self.heading.replace(",", "").replace(" ", "-")
 
 
-def list_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
-    """All alarms of a ledger."""
+def list_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
+    """All alarms of a stage."""
     yield from _list_consumer_alarms(metrics)
     yield from _list_function_alarms(metrics)
     yield from _list_rollup_alarms(metrics)
@@ -134,7 +134,7 @@ def list_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     yield from _list_api_alarms(metrics)
 
 
-def _list_consumer_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+def _list_consumer_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
     for name in CONSUMERS:
         yield AlarmProps(
             name=f"{name} is late",
@@ -152,7 +152,7 @@ def _list_consumer_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
         )
 
 
-def _list_function_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+def _list_function_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
     sections = {
         "rollup": "rollup does not run, rollup lags, rollup fails",
         "redrive": "redrive fails",
@@ -183,7 +183,7 @@ def _list_function_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     )
 
 
-def _list_rollup_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+def _list_rollup_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
     section = "rollup does not run, rollup lags, rollup fails"
     yield AlarmProps(
         name="rollup does not run",
@@ -203,7 +203,7 @@ def _list_rollup_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     )
 
 
-def _list_failure_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+def _list_failure_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="failure bucket",
         metric=metrics.discarded_batches,
@@ -228,7 +228,7 @@ def _list_failure_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     )
 
 
-def _list_archive_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+def _list_archive_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="archive does not add up",
         metric=metrics.get_custom("ArchiveMismatches", "audit", "Maximum", HOUR),
@@ -257,7 +257,7 @@ def _list_archive_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     )
 
 
-def _list_sweep_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+def _list_sweep_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
     section = "sweep does not run, sweep leaves marks"
     yield AlarmProps(
         name="sweep does not run",
@@ -278,7 +278,7 @@ def _list_sweep_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     )
 
 
-def _list_table_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+def _list_table_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
     for name, metric in metrics.list_throttles().items():
         yield AlarmProps(
             name=f"{name} throttled",
@@ -289,7 +289,7 @@ def _list_table_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
         )
 
 
-def _list_job_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+def _list_job_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="a job failed",
         metric=metrics.failed_executions,
@@ -302,7 +302,7 @@ def _list_job_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     )
 
 
-def _list_generation_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+def _list_generation_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="older generation written",
         # Longer than the five minutes between two runs, so that no period is without one.
@@ -311,7 +311,7 @@ def _list_generation_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
     )
 
 
-def _list_api_alarms(metrics: LedgerMetrics) -> Iterator[AlarmProps]:
+def _list_api_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="api answers 5xx",
         metric=metrics.api.metric_server_error(period=FIVE_MINUTES, statistic="Sum"),

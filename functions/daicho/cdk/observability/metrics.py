@@ -1,6 +1,6 @@
 """The metrics that alarms and the dashboard watch.
 
-AWS emits most of them. The functions emit the ledger's custom metrics, under the dimensions
+AWS emits most of them. The functions emit the custom metrics of a stage, under the dimensions
 ``stage`` and ``service`` (`daicho.runtime.metrics`), so that stages of one account share
 none.
 """
@@ -26,7 +26,7 @@ INDEX_TITLES = {"GSI1": "edges", "GSI2": "postings", "GSI3": "rankings", "Replic
 
 
 @dataclass(frozen=True, kw_only=True)
-class LedgerMetrics:
+class StackMetrics:
     """The metrics of one ledger.
 
     ``functions``: by name. ``state_machine``: the ARN of the state machine of jobs.
@@ -45,7 +45,7 @@ class LedgerMetrics:
     def get_custom(
         self, name: str, service: str, statistic: str, period: Duration = FIVE_MINUTES
     ) -> cloudwatch.Metric:
-        """A custom metric, which the ledger emits; ``service``: the name of the function."""
+        """A custom metric, which a function emits; ``service``: the name of the function."""
         dimensions = {"stage": self.settings.stage, "service": service}
         return _build_metric(self.settings.name, name, dimensions, statistic, period)
 

@@ -16,16 +16,16 @@ from constructs import Construct
 
 from daicho.cdk.context_options import NO_TOPIC
 from daicho.cdk.observability.alarms import CONSUMERS, REMEDIES, AlarmProps, list_alarms
-from daicho.cdk.observability.metrics import HOUR, LedgerMetrics
+from daicho.cdk.observability.metrics import HOUR, StackMetrics
 
 
 def build_dashboard_address(name: str) -> str:
-    """The address at which a person opens the dashboard of a ledger."""
+    """The address at which a person opens the dashboard of a stage."""
     console = f"https://console.aws.amazon.com/cloudwatch/home?region={Aws.REGION}"
     return f"{console}#dashboards/dashboard/{name}"
 
 
-def build_dashboard(scope: Construct, metrics: LedgerMetrics) -> cloudwatch.Dashboard:
+def build_dashboard(scope: Construct, metrics: StackMetrics) -> cloudwatch.Dashboard:
     """Create the dashboard."""
     name = metrics.settings.full_name
     board = cloudwatch.Dashboard(scope, "Dashboard", dashboard_name=name)
@@ -61,7 +61,7 @@ def build_dashboard(scope: Construct, metrics: LedgerMetrics) -> cloudwatch.Dash
     return board
 
 
-def _list_archive_graphs(metrics: LedgerMetrics) -> list[cloudwatch.GraphWidget]:
+def _list_archive_graphs(metrics: StackMetrics) -> list[cloudwatch.GraphWidget]:
     return [
         _graph(
             "Archive audit: rows, deletions",
@@ -82,7 +82,7 @@ def _list_archive_graphs(metrics: LedgerMetrics) -> list[cloudwatch.GraphWidget]
     ]
 
 
-def _list_function_graphs(metrics: LedgerMetrics) -> list[cloudwatch.GraphWidget]:
+def _list_function_graphs(metrics: StackMetrics) -> list[cloudwatch.GraphWidget]:
     # Those with the most traffic or work: with this one more, a table with a replica has over 50.
     functions = [(name, each) for name, each in metrics.functions.items() if name != "ops"]
     return [
@@ -94,7 +94,7 @@ def _list_function_graphs(metrics: LedgerMetrics) -> list[cloudwatch.GraphWidget
     ]
 
 
-def _list_api_graphs(metrics: LedgerMetrics) -> list[cloudwatch.GraphWidget]:
+def _list_api_graphs(metrics: StackMetrics) -> list[cloudwatch.GraphWidget]:
     api = metrics.api
     return [
         _graph(
@@ -108,14 +108,14 @@ def _graph(title: str, *metrics: cloudwatch.IMetric) -> cloudwatch.GraphWidget:
     return cloudwatch.GraphWidget(title=title, left=list(metrics), width=8, height=6)
 
 
-def _list_rollup_metrics(metrics: LedgerMetrics, *names: str) -> list[cloudwatch.Metric]:
+def _list_rollup_metrics(metrics: StackMetrics, *names: str) -> list[cloudwatch.Metric]:
     return [metrics.get_custom(name, "rollup", "Sum") for name in names]
 
 
 class Observability(Construct):
     """The alarms, which notify ``alarm_topic`` and ``alarm_email``, and the dashboard."""
 
-    def __init__(self, scope: Construct, id: str, *, metrics: LedgerMetrics) -> None:
+    def __init__(self, scope: Construct, id: str, *, metrics: StackMetrics) -> None:
         """Create them for the resources of one ledger."""
         super().__init__(scope, id)
         self._settings = metrics.settings

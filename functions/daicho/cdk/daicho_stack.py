@@ -1,4 +1,4 @@
-"""A ledger: the table and all that keeps its derived state right, for any stack."""
+"""Daicho as a construct for any stack, and a stack that has it alone."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from daicho.cdk.functions.release import Release
 from daicho.cdk.functions.scheduled_function import RECURRING, build_scheduled_function
 from daicho.cdk.functions.stream_consumer import StreamConsumer, build_archiver, build_projector
 from daicho.cdk.functions.token_trigger import build_token_trigger
-from daicho.cdk.observability.metrics import LedgerMetrics
+from daicho.cdk.observability.metrics import StackMetrics
 from daicho.cdk.observability.observability import Observability
 from daicho.cdk.settings import STAGES, Settings
-from daicho.cdk.stores import Buckets, LedgerTable, build_key
+from daicho.cdk.stores import Buckets, DaichoTable, build_key
 from daicho.errors import SettingsError
 from daicho.project import Project
 
@@ -39,7 +39,7 @@ OPERATOR_PATH = "/ops/{proxy+}"
 """The routes of operators, which another function answers than those of tenants."""
 
 
-class Ledger(Construct):
+class Daicho(Construct):
     """One table with its stream, functions, API, archive, dashboard and alarms.
 
     It fits into any stack: it has no VPC, sets no names but those that begin with the project and
@@ -85,7 +85,7 @@ class Ledger(Construct):
         ledger = generations or project.check()
         settings = replace(settings, name=project.name)
         key = build_key(self, settings=settings)
-        self.table = LedgerTable(self, "Table", settings=settings, key=key).table
+        self.table = DaichoTable(self, "Table", settings=settings, key=key).table
         buckets = Buckets(self, "Buckets", settings=settings, key=key)
         self.archive, self.failures = buckets.archive, buckets.failures
         self.objects = buckets.objects
@@ -114,7 +114,7 @@ class Ledger(Construct):
         # A release that fails ends the deployment, which says why: it needs no alarm.
         released = {release.python.name: release.python.function}
         self.functions: Mapping[str, lambda_.Function] = {**watched, **released}
-        metrics = LedgerMetrics(
+        metrics = StackMetrics(
             shared=shared, functions=watched, api=parts.api.http, state_machine=parts.machine
         )
         Observability(self, "Observability", metrics=metrics)
@@ -188,7 +188,7 @@ class Ledger(Construct):
 
 @dataclass(frozen=True)
 class _Parts:
-    """The constructs of a ledger whose functions are deployed in an order."""
+    """The constructs of a stage whose functions are deployed in an order."""
 
     projector: StreamConsumer
     archiver: StreamConsumer
@@ -218,7 +218,7 @@ def _order_updates(
 
     Otherwise an item that the new API writes could reach an old consumer, which cannot process it,
     or an old event filter, which drops its record; a dropped record is not delivered again. Before
-    all of them the ledger is checked, and before the API the event filters.
+    all of them the lock file is checked, and before the API the event filters.
     """
     for python in functions:
         python.function.node.add_dependency(release.check)
@@ -248,7 +248,7 @@ class DaichoStack(Stack):
         """Create the stack of one stage; ``properties``: other properties of a stack.
 
         Raises:
-            ProjectError, DeclarationError, SettingsError: see `Ledger`.
+            ProjectError, DeclarationError, SettingsError: see `Daicho`.
         """
         described = f"{project.name}: one DynamoDB table, and everything derived from it kept exact"
         defaults = {
@@ -261,9 +261,9 @@ class DaichoStack(Stack):
         )
         # Some flags are read at the stack only.
         set_feature_flags(self)
-        # "Default" is no part of logical IDs: those of a ledger do not name it.
-        self.ledger = Ledger(
+        # "Default" is no part of logical IDs: those of its parts do not name it.
+        self.daicho = Daicho(
             self, "Default", project=project, settings=settings, generations=generations
         )
-        for name, value in self.ledger.outputs.items():
+        for name, value in self.daicho.outputs.items():
             CfnOutput(self, name, value=value)

@@ -1,0 +1,232 @@
+"""The phase that compares items with their rows, and with what belongs to them.
+
+While the table is scanned, the rows of each item are compared with what its image derives. An item
+that differs is a suspect, as its record may be on its way. Suspects are in objects of the failure
+bucket until they are checked again, in the order of rule 35: the base item, heartbeats through
+every shard, the rows, the base item once more. An item that changes at each of five checks gets no
+verdict: a repair touches it all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
+from functools import cached_property, partial
+
+from daicho.layout.item_keys import parse_derived_partition
+from daicho.layout.repairs import build_repair_touch
+from daicho.plan import Ledger
+from daicho.rebuild.touches import estimate_units
+from daicho.release.states import read_stage_states
+from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.runtime.rate_limit import RateLimiter
+from daicho.runtime.retry import retry
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.protocols import try_put, try_update
+from daicho.storage.requests import ItemPage, Update
+from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
+from daicho.verify.faults import Fault, parse_owner
+from daicho.verify.findings import Kind
+from daicho.verify.item_rows import (
+    SET_ASIDE,
+    ItemRows,
+    StreamState,
+    is_derived_partition,
+    is_same,
+    may_be_new,
+)
+from daicho.verify.steps import VerifyStep
+from daicho.verify.suspects import SuspectPhase
+
+MAX_CHECKS = 5
+"""Checks of an item that changes at each of them."""
+OF_BASE_ITEMS = frozenset({Kind.WRONG_KEY, Kind.WRONG_EDGE, Kind.WRONG_ATTRIBUTES, Kind.UNREADABLE})
+"""Kinds of which a repair touch corrects nothing."""
+UNTOUCHABLE = frozenset({Kind.WRONG_ATTRIBUTES, Kind.UNREADABLE})
+"""Kinds of items of which the projector would derive no rows."""
+
+
+@dataclass(frozen=True)
+class PageSuspects:
+    """What a page has of items and rows, and the base items that differ from their rows."""
+
+    items: int = 0
+    rows: int = 0
+    suspects: Sequence[ItemKey] = ()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A suspect as it was read twice, with its rows read in between."""
+
+    key: ItemKey
+    before: Image | None
+    rows: Sequence[Image]
+    after: Image | None
+    faults: Sequence[Fault] = field(default=())
+
+
+class ItemChecks(SuspectPhase):
+    """Finds suspects while the table is scanned, and checks them again."""
+
+    name = "items"
+
+    def __init__(self, step: VerifyStep) -> None:
+        super().__init__(step)
+        self._limiter = RateLimiter(step.job.rate)
+
+    @cached_property
+    def _rows(self) -> ItemRows:
+        return ItemRows(self.on, read_stage_states(self.on.store).states)
+
+    # --- While the table is scanned -----------------------------------------------------------
+
+    def read_page(self, page: ItemPage) -> PageSuspects:
+        """Compare each item of a page with its rows, and look for the items of its rows."""
+        images = [image for image in page.items if self._is_chosen(parse_owner(get_key(image))[1])]
+        items = select_base_items(self.on.ledger, images)
+        stream = StreamState.read(self.on)
+        suspects = [
+            key
+            for key, image in items.items()
+            if self._rows.find_faults(key, image, self._read_rows(key), stream)
+        ]
+        partitions = {image["PK"]["S"] for image in images}
+        derived = [each for each in partitions if is_derived_partition(each, self.on.ledger)]
+        owners = set(map(parse_derived_partition, derived)) - items.keys()
+        existing = self.on.store.batch_get(owners).require_all() if owners else {}
+        rows = sum("GSI2PK" in image and image["PK"]["S"] in derived for image in images)
+        return PageSuspects(len(items), rows, [*suspects, *sorted(owners - existing.keys())])
+
+    def collect(self, result: PageSuspects) -> None:
+        """Count what a page has, and keep its suspects."""
+        self.job.add_counts(items=result.items, rows=result.rows)
+        super().collect(result.suspects)
+
+    def _is_chosen(self, owner: str) -> bool:
+        """Whether the job is about an entity. ``owner``: it, maybe behind a sign."""
+        entity = owner.lstrip("~")
+        return entity in self.on.ledger.entities and self.job.entity in ("", entity)
+
+    def _read_rows(self, key: ItemKey) -> Sequence[Image]:
+        """The rows as they were a moment ago: they decide only whether to look again."""
+        if parse_owner(key)[1] not in self.on.ledger.derived_types:
+            return ()
+        return self._rows.read(key, consistent=False)
+
+    # --- Suspects -----------------------------------------------------------------------------
+
+    def check(self, suspects: Sequence[ItemKey]) -> bool:
+        """Check suspects; False if time was over: nothing of it is known then."""
+        waiting = suspects
+        for _ in range(MAX_CHECKS):
+            if not waiting:
+                return True
+            self.on.jobs.save(self.job)  # its revision names the heartbeats of this check alone
+            stream = StreamState.read(self.on)
+            before = self._read_items(waiting)
+            if not self._send_heartbeats():
+                return False
+            after = StreamState.read(self.on)
+            rows = {key: self._rows.read(key, consistent=True) for key in waiting}
+            again = self._read_items(waiting)
+            readings = [Reading(key, before.get(key), rows[key], again.get(key)) for key in waiting]
+            waiting = [each.key for each in readings if not self._decide(each, stream, after)]
+        self.counts["changing"] += len(waiting)
+        for image in self._read_items(waiting).values():
+            self._touch(image)
+        return True
+
+    def _read_items(self, keys: Sequence[ItemKey]) -> Mapping[ItemKey, Image]:
+        return self.on.store.batch_get(
+            keys, consistent=True, retry_budget=self.budget
+        ).require_all()
+
+    def _send_heartbeats(self) -> bool:
+        """Let a heartbeat pass every shard; False if time was over."""
+        entities = self.on.ledger.derived_types[:1]
+        if not entities:
+            return True
+        run = HeartbeatRun(f"verify-{self.job.id}-{self.job.rev}", entities)
+        watcher = HeartbeatWatcher(self.on.store, self.on.stream, now=self.on.now)
+        if not watcher.watch(run, self.budget).has_passed:
+            return False
+        retry(partial(watcher.forget, run), self.budget)
+        return True
+
+    def _decide(self, reading: Reading, before: StreamState, after: StreamState) -> bool:
+        """Decide about a suspect; False if it has changed meanwhile, and still differs."""
+        key, image = reading.key, reading.after
+        faults = self._rows.find_faults(key, image, reading.rows, after)
+        if not faults:
+            self.counts["lag"] += 1
+            return True
+        is_new = image is None and may_be_new(reading.rows, before, after)
+        if is_new or not is_same(reading.before, image):
+            return False
+        if after.is_waiting(parse_owner(key)[1]):
+            faults = [fault.as_undecided(SET_ASIDE) for fault in faults]
+        repaired = self._repair(reading, faults, after)
+        findings = [fault.to_finding(repaired=fault in repaired) for fault in faults]
+        self.step.add_findings(findings)
+        return True
+
+    # --- Repairs ------------------------------------------------------------------------------
+
+    def _repair(
+        self, reading: Reading, faults: Sequence[Fault], stream: StreamState
+    ) -> Sequence[Fault]:
+        """Repair an item; returns the faults that are repaired."""
+        damage = [fault for fault in faults if fault.verdict == "damage"]
+        of_rows = [fault for fault in damage if fault.kind not in OF_BASE_ITEMS]
+        of_item = [fault for fault in damage if fault.repair]
+        # A record without a type reaches no projector, and one that cannot be read is set aside.
+        is_readable = not UNTOUCHABLE & {fault.kind for fault in faults}
+        repaired: list[Fault] = []
+        if of_rows and is_readable:
+            if reading.after is not None:
+                lowered = tuple(self._rows.build_lowered(reading.rows, stream))
+                done = self._touch(reading.after, reading.rows, lowered)
+            else:
+                done = self._remove_rows(reading.rows, stream)
+            repaired += of_rows if done else []
+        for fault in of_item:
+            self.counts["repair_units"] += 1
+            if self.job.repair and fault.confirm(self.on.store, self.budget, repairs=True):
+                repaired.append(fault)
+        return repaired
+
+    def _touch(
+        self, image: Image, rows: Sequence[Image] = (), lowered: Sequence[Update] = ()
+    ) -> bool:
+        """Make the projector rewrite all rows of an item; whether it will (rule 38).
+
+        ``lowered``: updates that come before the touch.
+        """
+        units = estimate_units(image) + 2 * len(rows) + len(lowered)
+        self.counts["repair_units"] += units
+        if not self.job.repair:
+            return False
+        self._limiter.wait(units)
+        for update in lowered:
+            retry(partial(try_update, self.on.store, update), self.budget)
+        touch = build_repair_touch(image, f"verify-{self.job.id}")
+        return retry(partial(try_update, self.on.store, touch), self.budget)
+
+    def _remove_rows(self, rows: Sequence[Image], stream: StreamState) -> bool:
+        """Make the rows of an item that does not exist tombstones."""
+        tombstones = list(self._rows.build_tombstones(rows, stream.low_watermark))
+        self.counts["repair_units"] += 2 * len(tombstones)
+        if not self.job.repair or not stream.low_watermark:
+            return False
+        for each in tombstones:
+            self._limiter.wait(2)
+            retry(partial(try_put, self.on.store, each), self.budget)
+        return True
+
+
+def select_base_items(ledger: Ledger, images: Iterable[Image]) -> dict[ItemKey, Image]:
+    """The base items of a page, by their keys: those at a key of an entity."""
+    items = {get_key(image): image for image in images}
+    return {key: image for key, image in items.items() if parse_owner(key)[1] in ledger.entities}

@@ -1,0 +1,197 @@
+"""The rows of items, compared while writes continue: which are damaged, and which are only late.
+
+While the table is scanned, the rows of each item are compared with what its image derives. An item
+that differs is a suspect, as its record may be on its way. Suspects are checked again in the order
+of rule 35: the base item, heartbeats through every shard, the rows, the base item once more. If
+both readings of the base item are one image, its rows differ for good.
+
+An item that does not exist has no version that shows a change. So a row of it is damage only if its
+number was announced before the first reading, or if no batch can have announced it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from daicho.derive.derived_items import IndexRow, build_derived_item
+from daicho.layout.backfill_state import BackfillState
+from daicho.layout.base_item import to_seconds
+from daicho.layout.item_keys import render_derived_partition
+from daicho.plan import Ledger, NewerGenerationError
+from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.requests import Put, Query, Update
+from daicho.stream.changes import PlannedImage
+from daicho.stream.claims import ShardClaims
+from daicho.stream.failed_batch import ON_FAILURE_PREFIX
+from daicho.stream.released_generations import learn_released
+from daicho.stream.shard_items import list_quarantined, read_shards
+from daicho.verify.base_items import find_faults
+from daicho.verify.faults import Fault, parse_owner
+from daicho.verify.findings import Kind
+from daicho.verify.rows import RowRules
+from daicho.verify.steps import VerifyDependencies
+
+SET_ASIDE = "run daicho redrive first: records of the entity are set aside"
+UNREADABLE = "put or delete the item, or run daicho redrive --dismiss"
+
+
+@dataclass(frozen=True)
+class StreamState:
+    """How far the projector is, and what it has set aside, read at one time.
+
+    ``waiting``: the entities of records that are set aside; "" stands for every entity.
+    """
+
+    items: Mapping[str, ShardClaims]
+    waiting: frozenset[str]
+
+    @classmethod
+    def read(cls, on: VerifyDependencies) -> StreamState:
+        """Read the shard items, and whether discarded batches are in the failure bucket.
+
+        Raises:
+            UnavailableError: a store does not answer.
+        """
+        ids = {shard.id for shard in on.stream.list_shards()}
+        items = read_shards(on.store, sorted({*ids, *list_quarantined(on.store)}))
+        waiting = {claim.entity for item in items.values() for claim in item.open_claims}
+        if next(on.failures.list_names(ON_FAILURE_PREFIX), None) is not None:
+            waiting.add("")
+        return cls(items, frozenset(waiting))
+
+    @property
+    def highest(self) -> str:
+        """The highest number that a batch announced; "" if none did."""
+        return max((item.announced for item in self.items.values()), default="")
+
+    @property
+    def low_watermark(self) -> str:
+        """The highest number below which every record of a shard is handled; "" if there is none.
+
+        A row of an item that does not exist becomes a tombstone under it: any record that creates
+        the item again has a higher number.
+        """
+        return max((item.low_watermark for item in self.items.values()), default="")
+
+    def is_waiting(self, entity: str) -> bool:
+        """Whether a record of an entity may be set aside."""
+        return bool(self.waiting & {"", entity})
+
+
+@dataclass(frozen=True)
+class ItemRows:
+    """Compares items with their rows. ``states``: the backfill items of the entities."""
+
+    on: VerifyDependencies
+    states: Mapping[str, BackfillState]
+
+    def find_faults(
+        self, key: ItemKey, image: Image | None, stored: Sequence[Image], stream: StreamState
+    ) -> list[Fault]:
+        """What differs between an item and its rows, whether the rows are late or damaged.
+
+        ``image``: None if the item does not exist.
+
+        Raises:
+            UnavailableError: the table does not answer.
+        """
+        _, entity = parse_owner(key)
+        ledger = learn_released(self.on.store, self.on.ledger, [image])
+        faults: list[Fault] = []
+        try:
+            faults += [] if image is None else find_faults(ledger, image)
+            expected = derive_rows(ledger, image)
+        except NewerGenerationError as error:
+            return [build_unreadable(key, error, "wait for the deployment, and verify again")]
+        except Exception as error:  # whatever it is: no code computes the rows (rule 58)
+            return faults or [build_unreadable(key, error, UNREADABLE)]
+        state = self.states.get(entity)
+        purged = frozenset[str]() if state is None else state.purged
+        now = to_seconds(self.on.now())
+        rules = RowRules.build(ledger, entity, purged, stream.highest, now)
+        rows = list(rules.compare(expected, stored))
+        if image is None:
+            rows = [_describe_left_row(fault) for fault in rows]
+        return faults + rows
+
+    def read(self, key: ItemKey, *, consistent: bool) -> list[Image]:
+        """The items of a base item's derived partition, tombstones included.
+
+        Raises:
+            UnavailableError: the table does not answer.
+        """
+        partition = render_derived_partition(key, parse_owner(key)[1])
+        pages = self.on.store.query_pages(Query(partition, consistent=consistent))
+        return [item for page in pages for item in page.items]
+
+    def build_lowered(self, stored: Sequence[Image], stream: StreamState) -> Iterator[Update]:
+        """Lower the numbers that no record has, each if as read (rule 39).
+
+        Otherwise they would refuse the writes of a repair. ``stream``: read after heartbeats.
+        """
+        for item in stored:
+            if item.get("seq", {}).get("S", "") > stream.highest > "":
+                values = {":seq": item["seq"], ":low": {"S": stream.low_watermark}}
+                yield Update(get_key(item), "SET seq = :low", "seq = :seq", values=values)
+
+    def build_tombstones(self, stored: Sequence[Image], number: str) -> Iterator[Put]:
+        """Tombstones in the place of the rows of an item that does not exist, each if as read.
+
+        ``number``: see `StreamState.low_watermark`.
+        """
+        for item in stored:
+            if "GSI2PK" in item or "GSI2SK" in item or "ttl" not in item:
+                key = get_key(item)
+                condition = "seq = :seq" if "seq" in item else "attribute_not_exists(seq)"
+                values = {":seq": item["seq"]} if "seq" in item else {}
+                tombstone = build_derived_item(key, None, number, self.on.now())
+                yield Put(tombstone, f"attribute_exists(PK) AND {condition}", values=values)
+
+
+def derive_rows(ledger: Ledger, image: Image | None) -> Mapping[ItemKey, IndexRow]:
+    """The rows of an image; none of an image that counts as absent.
+
+    Raises:
+        NewerGenerationError: the code is older than the image.
+        Exception: any other means that no row can be computed.
+    """
+    return PlannedImage.parse(image, ledger).rows
+
+
+def build_unreadable(key: ItemKey, error: Exception, decision: str) -> Fault:
+    """The fault of an item whose rows cannot be computed: there is no verdict."""
+    found = f"{type(error).__name__}: {error}"
+    return Fault(Kind.UNREADABLE, key, "an item that can be read", found, decision, "undecided")
+
+
+def is_same(one: Image | None, other: Image | None) -> bool:
+    """Whether two readings of an item are one image, its version and generation included."""
+    if one is None or other is None:
+        return one is other
+    return attributes.equal_images(one, other)
+
+
+def may_be_new(stored: Sequence[Image], before: StreamState, after: StreamState) -> bool:
+    """Whether a row may be of a record that came after a reading of an item that did not exist.
+
+    ``before``: read before the item. ``after``: once heartbeats had passed. A number above all
+    that was announced by then is of no record.
+    """
+    numbers = [item.get("seq", {}).get("S", "") for item in stored if "GSI2PK" in item]
+    return any(before.highest < number <= after.highest for number in numbers)
+
+
+def _describe_left_row(fault: Fault) -> Fault:
+    if fault.kind is Kind.ROW_NOT_DERIVED:
+        return replace(fault, kind=Kind.ROW_WITHOUT_ITEM, expected="nothing: no such item")
+    return fault
+
+
+def is_derived_partition(pk: str, ledger: Ledger) -> bool:
+    """Whether a partition is one of rows: of an entity, with the whole key of its base item."""
+    parts = keys.parse(pk)
+    return len(parts) == 4 and parts[1][:1] == "~" and parts[1][1:] in ledger.entities
