@@ -12,7 +12,7 @@ has up to 1,500.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from daicho.derive.contributions import Amount, Parts
 from daicho.plan.figures.figure_plans import PART_PREFIX
@@ -43,6 +43,18 @@ def read_base(total: Image | None) -> Amount:
     if total is None:
         return Amount()
     return sum((_read_base(total, prefix) for prefix in (_LIVE_BASE, _KEPT_BASE)), Amount())
+
+
+def read_bases(total: Image | None) -> tuple[Amount, Amount]:
+    """The parts of `read_base`: of live items, and of expired ones that stay counted."""
+    if total is None:
+        return Amount(), Amount()
+    return _read_base(total, _LIVE_BASE), _read_base(total, _KEPT_BASE)
+
+
+def correct_bases(total: Image | None, live: Amount, kept: Amount) -> Image:
+    """The total with other bases, and with the revision as read (rule 37)."""
+    return _replace_bases(total or {}, {_LIVE_BASE: live, _KEPT_BASE: kept})
 
 
 def write_total(
@@ -96,6 +108,12 @@ def fold_idle_slots(total: Image, idle: Iterable[Image]) -> tuple[list[Write], I
         writes.append(Delete(get_key(slot), unchanged.text, unchanged.names, unchanged.values))
         is_kept = slot["SK"]["S"].startswith(keys.render_prefix(slots.KEPT_PREFIX))
         bases[_KEPT_BASE if is_kept else _LIVE_BASE] += slots.read_amount(slot)
+    total_put = _put_total(_replace_bases(total, bases), slots.read_revision(total))
+    return [*writes, total_put], total_put.item
+
+
+def _replace_bases(total: Image, bases: Mapping[str, Amount]) -> dict[str, AttributeValue]:
+    """The attributes of a total, with bases of these amounts."""
     item = {
         name: value
         for name, value in total.items()
@@ -103,8 +121,7 @@ def fold_idle_slots(total: Image, idle: Iterable[Image]) -> tuple[list[Write], I
     }
     for prefix, amount in bases.items():
         item |= _render_amount(amount, prefix)
-    total_put = _put_total(item, slots.read_revision(total))
-    return [*writes, total_put], total_put.item
+    return item
 
 
 def _put_total(item: dict[str, AttributeValue], revision: int) -> Put:
