@@ -106,7 +106,9 @@ class _TallyWork(Phase):
     def void(self, reason: str) -> None:
         """Judge no sum in this run."""
         self.notes.set(void=reason)
-        finding = Finding(Kind.SUMS, "", ItemKey("", ""), "sums that can be judged", reason, "undecided")
+        finding = Finding(
+            Kind.SUMS, "", ItemKey("", ""), "sums that can be judged", reason, "undecided"
+        )
         self.step.add_findings([finding])
         self.journal.end()
 
