@@ -160,7 +160,7 @@ def expire(
 
 
 def _ask_to_forget(reason: str) -> bool:
-    """Ask whether a half-made stack may be forgotten; nobody is asked without a terminal."""
+    """Ask whether a half-made stack may be forgotten; without a terminal it is an error."""
     if not sys.stdin.isatty():
         raise LocalError(f"{reason} To forget it and begin anew: daicho local up --yes")
     return typer.confirm(f"{reason} Forget it, and begin anew?")

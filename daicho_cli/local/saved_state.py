@@ -1,6 +1,6 @@
 """What the local AWS has saved: whether it can be read, and whether a stop can save it again.
 
-MiniStack saves the state of each service as a file when it stops. It logs an error and goes on if a
+MiniStack saves the state of each service as a file when it stops. It logs an error and continues if a
 file cannot be read or written. So this module checks both: nothing is started over a damaged file,
 nothing is stopped that cannot be saved, and a stop that has not saved is an error.
 """
@@ -24,14 +24,14 @@ def check_readable(instance: LocalInstance) -> None:
     """Check that each saved file can be read.
 
     Raises:
-        LocalError: one cannot. The local AWS would go on without it, and save that.
+        LocalError: one cannot. The local AWS would continue without it, and save that.
     """
     for file in _list_files(instance):
         try:
             json.loads(file.read_bytes())
         except (OSError, ValueError) as error:
             raise LocalError(
-                f"{file} cannot be read ({error}): the local AWS would go on without it. "
+                f"{file} cannot be read ({error}): the local AWS would continue without it. "
                 "Put back a copy of it, or forget all local data: make reset"
             ) from None
 
