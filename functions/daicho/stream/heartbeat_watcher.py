@@ -24,6 +24,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import DescribesStream, try_update
 from daicho.storage.table import Table
 from daicho.stream import claims
+from daicho.stream.claims import ShardClaims
 from daicho.stream.shard_items import read_shards
 from daicho.stream.shard_progress import StreamProgress
 
@@ -52,12 +53,14 @@ class HeartbeatProgress:
 
     ``waiting``: for each entity the shards that no heartbeat has passed; an entity whose
     heartbeats have passed all shards is left out. ``shard_count``: 0 if the stream could not be
-    described. ``open_count``: how many of the shards get records.
+    described. ``open_count``: how many of the shards get records. ``items``: the shard items that
+    were read. A description may lack shards for a while, but not one of which all have passed.
     """
 
     shard_count: int = 0
     open_count: int = 0
     waiting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    items: Mapping[str, ShardClaims] = field(default_factory=dict)
 
     @property
     def has_passed(self) -> bool:
@@ -124,6 +127,7 @@ class HeartbeatWatcher:
             len(shards),
             progress.count_open(),
             {entity: shard_ids for entity, shard_ids in waiting.items() if shard_ids},
+            items,
         )
 
     def send(self, run: HeartbeatRun, progress: HeartbeatProgress, number: int) -> None:

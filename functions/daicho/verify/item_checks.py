@@ -126,9 +126,9 @@ class ItemChecks(SuspectPhase):
             self.on.jobs.save(self.job)  # its revision names the heartbeats of this check alone
             stream = StreamState.read(self.on)
             before = self._read_items(waiting)
-            if not self._send_heartbeats():
+            after = self._watch_heartbeats()
+            if after is None:
                 return False
-            after = StreamState.read(self.on)
             rows = {key: self._rows.read(key, consistent=True) for key in waiting}
             again = self._read_items(waiting)
             readings = [Reading(key, before.get(key), rows[key], again.get(key)) for key in waiting]
@@ -143,17 +143,18 @@ class ItemChecks(SuspectPhase):
             keys, consistent=True, retry_budget=self.budget
         ).require_all()
 
-    def _send_heartbeats(self) -> bool:
-        """Let a heartbeat pass every shard; False if time was over."""
+    def _watch_heartbeats(self) -> StreamState | None:
+        """Let a heartbeat pass every shard; the state of the stream then, or None for too late."""
         entities = self.on.ledger.derived_types[:1]
         if not entities:
-            return True
+            return StreamState.read(self.on)
         run = HeartbeatRun(f"verify-{self.job.id}-{self.job.rev}", entities)
         watcher = HeartbeatWatcher(self.on.store, self.on.stream, now=self.on.now)
-        if not watcher.watch(run, self.budget).has_passed:
-            return False
+        progress = watcher.watch(run, self.budget)
+        if not progress.has_passed:
+            return None
         retry(partial(watcher.forget, run), self.budget)
-        return True
+        return StreamState.read(self.on, progress.items)
 
     def _decide(self, reading: Reading, before: StreamState, after: StreamState) -> bool:
         """Decide about a suspect; False if it has changed meanwhile, and still differs."""

@@ -50,14 +50,21 @@ class StreamState:
     waiting: frozenset[str]
 
     @classmethod
-    def read(cls, on: VerifyDependencies) -> StreamState:
+    def read(
+        cls, on: VerifyDependencies, items: Mapping[str, ShardClaims] | None = None
+    ) -> StreamState:
         """Read the shard items, and whether discarded batches are in the failure bucket.
+
+        ``items``: those in which a heartbeat has passed, if they were read already. A description
+        of the stream may lack shards for a while.
 
         Raises:
             UnavailableError: a store does not answer.
         """
-        ids = {shard.id for shard in on.stream.list_shards()}
-        items = read_shards(on.store, sorted({*ids, *list_quarantined(on.store)}))
+        if items is None:
+            items = read_shards(on.store, {shard.id for shard in on.stream.list_shards()})
+        closed = read_shards(on.store, sorted(set(list_quarantined(on.store)) - items.keys()))
+        items = {**closed, **items}
         waiting = {claim.entity for item in items.values() for claim in item.open_claims}
         if next(on.failures.list_names(ON_FAILURE_PREFIX), None) is not None:
             waiting.add("")

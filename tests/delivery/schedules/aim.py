@@ -51,6 +51,8 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "32": REBUILD,
     "33": ("rebuild kept",),
     "34": ("rebuild disabled", "rebuild replaced"),
+    "35": ("row verifications",),
+    **dict.fromkeys(("36", "37"), ("verifications",)),
     "42": ("restores",),
     "48": CLOSING,
     "49": ("closing shards",),

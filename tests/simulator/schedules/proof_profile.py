@@ -20,6 +20,7 @@ from tests.simulator.schedules.filter_spread import FilterSpread
 from tests.simulator.schedules.pause_events import PauseEvents
 from tests.simulator.schedules.race_events import RaceEvents
 from tests.simulator.schedules.request_events import BuildRequestSource, RequestEvents
+from tests.simulator.schedules.verification_events import VerificationEvents
 from tests.simulator.schedules.verify_events import VerifyEvents
 from tests.simulator.schedules.watermark_events import WatermarkEvents
 
@@ -70,6 +71,8 @@ class ProofProfile(Profile):
             owners.append(ClosingShards(parts, self.retirement, versions))
         if "redrive_chosen" in self.events:
             owners.append(ChosenRedrives(parts, versions))
+        if "verify_rows" in self.events:
+            owners.append(VerificationEvents(parts))
         if "dismiss" in self.events:
             owners.append(DismissalEvents(parts, versions))
         if "verify" in self.events:

@@ -1,0 +1,34 @@
+"""Profiles of damaged rows, and of verifications (rule 35)."""
+
+from __future__ import annotations
+
+from daicho.testing.schedules.profile import POISON
+from tests.delivery.schedules.sample_profile import sample_profile
+
+VERIFICATION_PROFILES = (
+    # One or two items change all the time, so that a suspect is often only late.
+    sample_profile(
+        "row verifications",
+        60,
+        entity_sets=(("Song",), ("Order",), ("Song",)),
+        actions=("put", "put", "edit", "touch", "delete", "expire"),
+        max_items=(1, 1, 2, 4),
+        shards=(1, 2),
+        mark_kinds=((), (), *POISON),
+        writes=(6, 9, 14),
+        lengths=(100, 150, 220),
+        fault_levels=(0.0, 0.0, 0.05),
+        discards=False,
+        events={
+            "damage_rows": (0, 0, 3, 8),
+            "verify_rows": (40, 80),
+            "write": (20, 40),
+            "repeat": (0, 4),
+            "redrive": (0, 0, 5),
+            "split": (0, 3),
+            "rollup": (0, 4),
+            "deploy": (0,),
+            "load": (0,),
+        },
+    ),
+)
