@@ -27,7 +27,10 @@ from tests.support.how_to_page import FENCE, HowToPage
 from tests.support.repository import ROOT
 
 UV = Path(sys.executable).parent / "uv"
-FROM_OUTSIDE = ("MAKE", "MFLAGS", "PYTEST", "PYTHON", "VIRTUAL_ENV", "AWS_", "DAICHO_")
+FROM_OUTSIDE = (
+    *("MAKE", "MFLAGS", "PYTEST", "PYTHON", "VIRTUAL_ENV", "AWS_", "DAICHO_"),
+    *("LANG", "LC_"),
+)
 """Variables by their beginning that somebody who clones the project does not have."""
 OWN_TEST = Path("tests/integration/api/test_tickets.py")
 
@@ -164,12 +167,11 @@ def build_hostile_variables(folder: Path) -> dict[str, str]:
     (old / "node").chmod(0o755)
     nowhere = "http://127.0.0.1:9"
     return {
-        **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"), nowhere),
+        **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "https_proxy"), nowhere),
         "AWS_PROFILE": "missing",
         "AWS_ENDPOINT_URL": nowhere,
         "AWS_RETRY_MODE": "none-such",
         "AWS_CA_BUNDLE": "/nonexistent",
-        "LC_ALL": "C",
         "PATH": f"{old}{os.pathsep}{os.environ['PATH']}",
     }
 
