@@ -30,13 +30,16 @@ def read_live_amount(table: TallyTable, tally: str) -> Amount:
     are not read in one snapshot: exact when no write is in flight, never lost or doubled.
 
     Raises:
+        UnreadableError: see `total_items.check_sum`.
         UnavailableError: the total moved each time: somebody rolls it up without a pause.
     """
     before = _read_total(table, tally)
     for _ in range(MAX_STARTS):
-        amount = total_items.read_base(before) + sum_slots(read_slots(table, tally))
+        slot_items = read_slots(table, tally)
+        amount = total_items.read_base(before) + sum_slots(slot_items)
         after = _read_total(table, tally)
         if slots.read_revision(after) == slots.read_revision(before):
+            total_items.check_sum(tally, after, slot_items)
             return amount
         before = after
     raise UnavailableError(f"the total of {tally} moves as often as it is read")
