@@ -125,7 +125,7 @@ test: $(TOOLS) .local/.programs .local/.docs ## Everything, from nothing
 check: $(TOOLS) ## What to run after each edit: ruff, mypy with its cache, quick tests, a few planted faults
 	@$(call timed,$(BIN)/ruff check --quiet $(CODE) && $(BIN)/ruff format --check --quiet $(CODE) && \
 		$(BIN)/mypy $(CODE) && \
-		$(PYTEST) $(call find_suites,unit property) tests/delivery/test_planted.py -m "not programs or delivery" -n 2 -q)
+		HYPOTHESIS_PROFILE=quick $(PYTEST) $(call find_suites,unit property) tests/delivery/test_planted.py -m "not programs and not lengthy or delivery" -n 2 -q)
 
 lint: $(VENV)/.requirements ## ruff, mypy --strict, and whether a file contains a secret
 	@$(call timed,$(BIN)/ruff check --quiet $(CODE) && \

@@ -93,6 +93,7 @@ def test_buckets_are_counted_as_they_are_listed(
         assert calendar.count_buckets(since, until) >= len(buckets)
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("year", [2, 1887, 1916])
 def test_the_hours_of_a_day_end_in_every_zone(year: int) -> None:
     since = dt.datetime(year, 7, 27, 12, tzinfo=UTC)

@@ -265,6 +265,7 @@ ALIKE = (*range(0x3400, 0xA000), *range(0xAC00, 0xD7A4), *range(0xE000, 0xF900))
 """Ideographs, Hangul and private characters, of which the oracle reads only every 97th."""
 
 
+@pytest.mark.lengthy
 @pytest.mark.parametrize("version", [1, 2])
 def test_each_character_is_read_as_the_oracle_reads_it(version: int) -> None:
     codes = {*range(0x20000), *range(0xE0000, 0xE0200)} - {*ALIKE, *range(0xD800, 0xE000)}
