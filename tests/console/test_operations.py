@@ -16,6 +16,7 @@ PAGES = {
     "quarantine": "Quarantine",
     "redrives": "Redrives",
     "generations": "Generations",
+    "verify": "Verification",
     "audit": "Audit of the archive",
     "tenants": "Tenants",
     "log": "Log",

@@ -114,6 +114,11 @@ DISCARDED = "Discarded"  # the request metrics' filter: objects that Lambda writ
 DISCARDED_PREFIX = "aws/lambda/"
 DONE_PREFIX = "done/"
 DONE_DAYS = 90
+VERIFY_PREFIX = "verify/"
+VERIFY_DAYS = 30
+"""Days that the findings of a verification are kept."""
+JOURNAL_PREFIX, JOURNAL_DAYS = "journal/", 4
+"""What a verification writes, which is over after two days (rule 36)."""
 GLACIER_DAYS = 90
 """Days until an archived object gets a cheaper class, which queries read at once too."""
 ANSWER_DAYS = 7
@@ -136,12 +141,21 @@ class Buckets(Construct):
         if not settings.is_local:
             self._access_logs = self._create_access_logs()
         self.archive = self._create_archive()
-        # Nothing in it expires but what was applied: all else waits until it has been.
+        # Nothing in it expires but what was applied, and what verifications wrote.
         self.failures = self._bucket(
             "Failures",
             rules=[
                 s3.LifecycleRule(
                     id="done", prefix=DONE_PREFIX, expiration=Duration.days(DONE_DAYS)
+                ),
+                s3.LifecycleRule(
+                    id="verify", prefix=VERIFY_PREFIX, expiration=Duration.days(VERIFY_DAYS)
+                ),
+                s3.LifecycleRule(
+                    id="journal",
+                    prefix=JOURNAL_PREFIX,
+                    expiration=Duration.days(JOURNAL_DAYS),
+                    noncurrent_version_expiration=Duration.days(1),
                 ),
                 _leftovers(),
             ],

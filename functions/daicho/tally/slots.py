@@ -259,6 +259,18 @@ def clear_dirty_mark(slot: Image) -> Update:
     )
 
 
+def lower_number(slot: Image, seq: str) -> Update:
+    """The update that gives a slot another number if it is unchanged since its read (rule 39)."""
+    unchanged = require_unchanged(slot)
+    return Update(
+        get_key(slot),
+        "SET seq = :seq ADD rev :one",
+        unchanged.text,
+        unchanged.names,
+        {**unchanged.values, ":seq": {"S": seq}, ":one": {"N": "1"}},
+    )
+
+
 def is_idle(
     slot: Image, now: dt.datetime, settled_shards: SettledShards = NO_SETTLED_SHARDS
 ) -> bool:

@@ -13,7 +13,7 @@ has up to 1,500.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from daicho.derive.contributions import Amount, Parts, sum_amounts
 from daicho.errors import UnreadableError
@@ -70,6 +70,18 @@ def check_sum(tally: str, total: Image | None, slot_items: Sequence[Image]) -> N
     if stored != added and not any("GSI2PK" in slot for slot in slot_items):
         fault = f"its total is {_describe(stored)}, and its slots are {_describe(added)}"
         raise UnreadableError(name, fault)
+
+
+def read_bases(total: Image | None) -> tuple[Amount, Amount]:
+    """The parts of `read_base`: of live items, and of expired ones that stay counted."""
+    if total is None:
+        return Amount(), Amount()
+    return _read_base(total, _LIVE_BASE), _read_base(total, _KEPT_BASE)
+
+
+def correct_bases(total: Image | None, live: Amount, kept: Amount) -> Image:
+    """The total with other bases, and with the revision as read (rule 37)."""
+    return _replace_bases(total or {}, {_LIVE_BASE: live, _KEPT_BASE: kept})
 
 
 def write_total(
@@ -129,6 +141,15 @@ def fold_idle_slots(total: Image, idle: Iterable[Image]) -> tuple[list[Write], I
         writes.append(Delete(get_key(slot), unchanged.text, unchanged.names, unchanged.values))
         is_kept = slot["SK"]["S"].startswith(keys.render_prefix(slots.KEPT_PREFIX))
         bases[_KEPT_BASE if is_kept else _LIVE_BASE] += slots.read_amount(slot)
+    item = _replace_bases(total, bases)
+    if left is not None:
+        item[SLOT_COUNT] = attributes.to_value(left - len(writes))
+    total_put = _put_total(item, slots.read_revision(total))
+    return [*writes, total_put], total_put.item
+
+
+def _replace_bases(total: Image, bases: Mapping[str, Amount]) -> dict[str, AttributeValue]:
+    """The attributes of a total, with bases of these amounts."""
     item = {
         name: value
         for name, value in total.items()
@@ -136,10 +157,7 @@ def fold_idle_slots(total: Image, idle: Iterable[Image]) -> tuple[list[Write], I
     }
     for prefix, amount in bases.items():
         item |= _render_amount(amount, prefix)
-    if left is not None:
-        item[SLOT_COUNT] = attributes.to_value(left - len(writes))
-    total_put = _put_total(item, slots.read_revision(total))
-    return [*writes, total_put], total_put.item
+    return item
 
 
 def _put_total(item: dict[str, AttributeValue], revision: int) -> Put:
