@@ -28,9 +28,11 @@ def read_live_amount(table: TallyTable, tally: str) -> Amount:
     Slots are not read in one snapshot: exact when no write is in flight, never lost or doubled.
 
     Raises:
+        UnreadableError: see `total_items.check_sum`.
         UnavailableError: as `read_live_items`.
     """
     total, slot_items = read_live_items(table, tally)
+    total_items.check_sum(tally, total, slot_items)
     return total_items.read_base(total) + sum_slots(slot_items)
 
 

@@ -143,7 +143,7 @@ class TallyRepair:
         name = TallyName.parse(tally)
         plan, aggregate = self.ledger.find_aggregate(name.entity, name.aggregate, name.since)
         place = build_ranking_key(name, plan, aggregate, amount)
-        return total_items.write_total(tally, total, amount, place)
+        return total_items.write_total(tally, total, amount, place, len(slot_items))
 
 
 def build_marker_key(run: str, tally: str) -> ItemKey:
