@@ -51,7 +51,7 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "32": REBUILD,
     "33": ("rebuild kept",),
     "34": ("rebuild disabled", "rebuild replaced"),
-    "35": ("verifications",),
+    "35": ("verifications", "verifications beside writes"),
     "42": ("restores",),
     "48": CLOSING,
     "49": ("closing shards",),
