@@ -51,7 +51,7 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "32": REBUILD,
     "33": ("rebuild kept",),
     "34": ("rebuild disabled", "rebuild replaced"),
-    "35": ("row verifications",),
+    "35": ("row verifications", "verifications beside writes"),
     **dict.fromkeys(("36", "37"), ("verifications",)),
     "42": ("restores",),
     "48": CLOSING,

@@ -31,4 +31,23 @@ VERIFICATION_PROFILES = (
             "load": (0,),
         },
     ),
+    # One item has few values, which come back, and is removed and created, while it is verified.
+    sample_profile(
+        "verifications beside writes",
+        60,
+        entity_sets=(("Song",), ("Order",)),
+        actions=("put", "put", "put", "delete"),
+        max_items=(1,),
+        shards=(1,),
+        writes=(20, 30),
+        lengths=(150, 220),
+        fault_levels=(0.0,),
+        discards=False,
+        events={
+            "advance": (20, 40),
+            "verify_rows": (60, 120),
+            "write": (40, 80),
+            **dict.fromkeys(("abandon", "repeat", "rollup", "split", "load", "deploy"), (0,)),
+        },
+    ),
 )
