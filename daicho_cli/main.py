@@ -38,6 +38,9 @@ _SUMMARIES = {
         "Append changed declarations to the lock file of generations, and print the effects."
     ),
     "rebuild": "Bring existing items to the newest generation, so that new declarations answer.",
+    "verify": (
+        "Compare what is stored with what follows from the base items, while writes continue."
+    ),
     "plan": "Print what a deployment changes in a stage, what it costs, and what is refused.",
     "status": "Print each instance of each entity in a stage, with its state.",
     "user": "Create a user of a tenant in the user pool, with a password.",

@@ -41,6 +41,6 @@ MAX_BATCH_RECORDS = 1_000
 IDLE_UNITS: Mapping[str, Units] = {
     "audit": Units(read=1, write=1),
     "forget": Units(read=2),
-    "sweep": Units(read=1.5),
+    "sweep": Units(read=2.5),
 }
 """Units of a run that finds nothing to do; those of the rollup follow from its settings."""

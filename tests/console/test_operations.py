@@ -15,6 +15,7 @@ PAGES = {
     "quarantine": "Quarantine",
     "redrives": "Redrives",
     "generations": "Generations",
+    "verify": "Verification",
     "audit": "Audit of the archive",
     "tenants": "Tenants",
     "log": "Log",

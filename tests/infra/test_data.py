@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from daicho.cdk.stores import WARM_INDEX, WARM_TABLE
+from daicho.verify.findings import PREFIX
 from tests.infra.synthesis import Resource, Synthesis
 from tests.support.repository import ROOT
 
@@ -132,11 +133,12 @@ def test_buckets_are_reached_over_tls_only(on_aws: Synthesis) -> None:
 @pytest.mark.parametrize("name", ["Archive", "Failures"])
 def test_nothing_archived_or_discarded_expires(any_stage: Synthesis, name: str) -> None:
     found = rules(any_stage, name)
-    done = found.pop("done", None)
+    done, findings = found.pop("done", None), found.pop("verify", None)
     assert not [each for each in found.values() if "ExpirationInDays" in each]
-    # But for what was applied again, under the name that redrive has moved it to.
-    assert (done is not None) == (name == "Failures")
-    if done:
+    # But for findings, and what was applied again, under the name that redrive has moved it to.
+    assert (done is not None) == (findings is not None) == (name == "Failures")
+    if done and findings:
+        assert findings["Prefix"] == PREFIX
         assert (done["Prefix"], done["ExpirationInDays"]) == ("done/", 90)
     leftovers = found["leftovers"]
     assert leftovers["NoncurrentVersionExpiration"] == {"NoncurrentDays": 30}

@@ -76,6 +76,7 @@ class Settings:
     ``dirty_shards``: the number of partitions of GSI2 for the dirty marks of tallies.
     ``rebuild_units``: write units a second of a rebuild, which a deployment starts if it needs one,
     and the sweep if an older item was found; None starts none.
+    ``verify_percent``: the share of the table that is verified each day, never at stage local.
     ``project_window_seconds``: how long Lambda collects records before it invokes the projector,
     if there are fewer than a batch. Each second makes searches and totals a second older, and
     writes of totals fewer. ``console``: the API serves the console.
@@ -101,6 +102,7 @@ class Settings:
     log_days: int
     dirty_shards: int = 16
     rebuild_units: int | None = 500
+    verify_percent: int = 1
     project_window_seconds: int = 1
     console: bool = True
     requests_per_second: int

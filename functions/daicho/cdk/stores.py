@@ -114,6 +114,9 @@ DISCARDED = "Discarded"  # the request metrics' filter: objects that Lambda writ
 DISCARDED_PREFIX = "aws/lambda/"
 DONE_PREFIX = "done/"
 DONE_DAYS = 90
+VERIFY_PREFIX = "verify/"
+VERIFY_DAYS = 30
+"""Days that the findings of a verification are kept."""
 JOURNAL_PREFIX, JOURNAL_DAYS = "journal/", 4
 """What a verification writes, which is over after two days (rule 36)."""
 GLACIER_DAYS = 90
@@ -144,6 +147,9 @@ class Buckets(Construct):
             rules=[
                 s3.LifecycleRule(
                     id="done", prefix=DONE_PREFIX, expiration=Duration.days(DONE_DAYS)
+                ),
+                s3.LifecycleRule(
+                    id="verify", prefix=VERIFY_PREFIX, expiration=Duration.days(VERIFY_DAYS)
                 ),
                 s3.LifecycleRule(
                     id="journal",

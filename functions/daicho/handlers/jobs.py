@@ -32,14 +32,18 @@ def build(
         tenant, job, failure = event["tenant"], event["job"], str(event.get("failed") or "")
         if failure:
             of_tenant = jobs.choose_of_tenant(job) if tenant else None
-            fail = partial(of_tenant.fail_job, tenant) if of_tenant else jobs.stack_jobs.fail_job
+            fail = (
+                partial(of_tenant.fail_job, tenant)
+                if of_tenant
+                else jobs.choose_of_stack(job).fail_job
+            )
             fail(job, failure)
             return {"done": True, "wait": 0}
         budget = make_retry_budget(context, dependencies)
         if tenant:
             return jobs.choose_of_tenant(job).run_step(tenant, job, budget).to_json()
-        step = jobs.stack_jobs.run_step(job, budget)
-        emit({"JobsBlocked": int(step.blocked)})
+        step = jobs.choose_of_stack(job).run_step(job, budget)
+        emit({"JobsBlocked": int(step.blocked), **step.metrics})
         return step.to_json()
 
     return handler

@@ -1,6 +1,6 @@
 """Lambda `sweep`: every few minutes, removes the remains of requests that ended half-way.
 
-It also starts a rebuild if an item of an older generation was found.
+It also starts a rebuild if an item of an older generation was found, and a verification a day.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ with pause_garbage_collection():
     from daicho.runtime.metrics import emit
     from daicho.runtime.settings import Settings
     from daicho.sweep import Sweep
+    from daicho.verify.job import start_daily
 
 
 def build(
@@ -38,6 +39,7 @@ def build(
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         older = rebuild_older_items(table, machine, newest, now(), settings.rebuild_units)
+        start_daily(table, machine, newest, now(), settings.verify_percent)
         report = vars(sweep.run(make_retry_budget(context, dependencies)))
         counts = {f"Sweep{name.capitalize()}": count for name, count in report.items()}
         emit({**counts, "OldGenerationWritten": older})

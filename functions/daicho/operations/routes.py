@@ -22,6 +22,12 @@ from daicho.redrive.redrives import MAX_CHOSEN
 from daicho.redrive.set_aside import SetAsideRecord
 from daicho.storage import keys
 from daicho.stream.recount_list import describe_recounts
+from daicho.verify.job import (
+    VerifyJob,
+    find_verification,
+    request_verification,
+    start_verification,
+)
 from daicho.web.http.operation import Answerer, Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.shared_parameters import PAGING
 
@@ -136,6 +142,43 @@ def _start_audit(call: Call) -> Reply:
     auditor = session.tools.auditor
     session.act("start audit", "archive", lambda: auditor.start({"again": True}))
     return reply_json({"started": True}, 202, "/ops/audit")
+
+
+class VerificationOrder(BaseModel):
+    """A verification: of one entity or one tenant, empty for all, and of a share of the table."""
+
+    entity: str = ""
+    tenant: str = ""
+    sample: float = Field(default=1.0, gt=0, le=1)
+    repair: bool = False
+
+
+def _show_verification(call: Call) -> Reply:
+    """Show the newest verification, with its first findings."""
+    job = find_verification(get_session(call).tools.store)
+    return reply_json({"state": None} if job is None else job.to_json())
+
+
+def _start_verification(call: Call) -> Reply:
+    """Start a verification, with or without repairs."""
+    session, order = get_session(call), cast(VerificationOrder, call.body)
+    tools = session.tools
+
+    def start() -> VerifyJob:
+        asked = VerifyJob(
+            "", keys.render_instant(tools.now()), asked_by=session.user, **order.model_dump()
+        )
+        try:
+            job = request_verification(tools.store, asked, tools.ledger)
+        except OvertakenError as error:
+            raise Conflict(str(error)) from error
+        start_verification(tools.machine, job)
+        return job
+
+    scope = " ".join(filter(None, (order.entity, order.tenant))) or "everything"
+    name = "start repair" if order.repair else "start verification"
+    job = session.act(name, scope, start, lambda job: f"verification {job.id}")
+    return reply_json(job.to_json(), 202, "/ops/verify")
 
 
 def _list_tenants(call: Call) -> Reply:
@@ -288,6 +331,8 @@ def build_operations() -> list[Operation]:
         build_route("POST", "/ops/rebuilds/{job}/resume", _resume, variables=(JOB,)),
         build_route("GET", "/ops/audit", _show_audit),
         build_route("POST", "/ops/audit", _start_audit, status=202),
+        build_route("GET", "/ops/verify", _show_verification),
+        build_route("POST", "/ops/verify", _start_verification, body=VerificationOrder, status=202),
         build_route("GET", "/ops/tenants", _list_tenants, optional=PAGING),
         build_route("GET", "/ops/quarantine", _list_records, optional=PAGING),
         build_route("GET", "/ops/quarantine/{id}", _show_record, variables=(RECORD,)),

@@ -28,6 +28,7 @@ _TEXTS = (
 """The variables that are texts. Each is the setting of its name in lower case, as numbers are."""
 _NUMBERS = {
     "DIRTY_SHARDS": MAX_DIRTY_SHARDS,
+    "VERIFY_PERCENT": 100,
     **dict.fromkeys(("SETTLE_SECONDS", "SCAN_UNITS", "REBUILD_UNITS", "FILTER_SPREAD_SECONDS")),
     **dict.fromkeys(("RETIREMENT_SECONDS", "HEARTBEAT_SECONDS", "UPLOAD_SECONDS")),
 }
@@ -47,6 +48,7 @@ class Settings:
     ``settle_seconds``: how long writers for a closed tenant may continue, or those of a retired
     stream shard; 0: the function retires none. ``scan_units``: read units a second.
     ``rebuild_units``: write units a second of a rebuild that a function starts; 0: it starts none.
+    ``verify_percent``: of the table that a function has verified each day; 0: it starts no run.
     ``upload_seconds``: how long a URL to upload an object is valid.
     ``filter_spread_seconds``: how long a changed event filter may apply to some invocations only.
     ``heartbeat_seconds``: the age at which a stream shard without records gets a heartbeat, so that
@@ -76,6 +78,7 @@ class Settings:
     settle_seconds: int = 0
     scan_units: int = 0
     rebuild_units: int = 0
+    verify_percent: int = 0
     upload_seconds: int = UPLOAD_SECONDS
     api_url: str = ""
     filter_spread_seconds: int = 0

@@ -171,6 +171,11 @@ class ShardClaims:
         return number is not None and self.low_watermark >= number
 
     @property
+    def highest(self) -> str:
+        """The highest number under which anything was written because of the shard; "" if none."""
+        return max((self.announced, *self.claims))
+
+    @property
     def is_full_of_done(self) -> bool:
         """Whether another claim of it could not become done."""
         return sum(claim.state == "done" for claim in self.claims.values()) >= MAX_DONE_CLAIMS

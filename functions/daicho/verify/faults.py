@@ -80,5 +80,5 @@ def _build_check(write: Write) -> ConditionCheck:
 
 def parse_owner(key: ItemKey) -> tuple[str, str]:
     """The tenant and the second part of a partition key: an entity, or a sign and an entity."""
-    tenant, owner, *_ = (*keys.parse(key.pk), "")
+    tenant, owner, *_ = [*keys.parse(key.pk), ""]
     return tenant, owner

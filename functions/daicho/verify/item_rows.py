@@ -129,7 +129,7 @@ class ItemRows:
         return [item for page in pages for item in page.items]
 
     def build_lowered(self, stored: Sequence[Image], stream: StreamState) -> Iterator[Update]:
-        """Lower the numbers that no record has, each if as read (rule 39).
+        """Lower the numbers that no record has, each if as read (rule 35).
 
         Otherwise they would refuse the writes of a repair. ``stream``: read after heartbeats.
         """

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, ClassVar, Literal
 
-from daicho.errors import Conflict, Invalid
+from daicho.errors import Conflict, Invalid, StoreError
 from daicho.jobs.lease import JobStore, is_under_way
 from daicho.jobs.state_machine import VERIFY_PREFIX, StateMachine
 from daicho.plan import Ledger
@@ -31,6 +32,8 @@ SAMPLED_SEGMENTS = 32
 """Segments of a sample: of as many that each is read from one place of the table."""
 MAX_SEGMENTS = 1_000_000
 """Segments that DynamoDB allows. Source: Scan, Amazon DynamoDB API Reference."""
+SCHEDULE = "schedule"
+_log = logging.getLogger(__name__)
 Outcome = Literal["clean", "damage", "undecided", "repaired"]
 
 
@@ -38,7 +41,8 @@ Outcome = Literal["clean", "damage", "undecided", "repaired"]
 class VerifyJob(TableJob):
     """One verification.
 
-    ``asked_by``: the user who asked for it, or "schedule". ``phase``: see `daicho.verify.verify`.
+    ``asked_by``: the user who asked for it, or `SCHEDULE`. ``daily_at``: when the last run of the
+    schedule began. ``phase``: see `daicho.verify.verify`.
     ``entity``, ``tenant``: what is verified; "" for all. ``sample``: the share of the table, from 0
     to 1. ``repair``: whether damage is repaired. ``rate``: write units a second of repairs.
     ``findings``: the first ones. ``pending``: by phase, objects with suspects to be checked again.
@@ -52,6 +56,7 @@ class VerifyJob(TableJob):
     id: str
     asked_at: str
     asked_by: str = ""
+    daily_at: str = ""
     phase: str = ""
     entity: str = ""
     tenant: str = ""
@@ -81,6 +86,12 @@ class VerifyJob(TableJob):
         if self.counts.get("undecided", 0):
             return "undecided"
         return "repaired" if self.counts.get("repaired", 0) else "clean"
+
+    def to_json(self) -> dict[str, Any]:
+        """As commands and the operators' API show it."""
+        hidden = {"segments", "pending", "places", "rev", "passes", "finding_pass", "began"}
+        shown = {name: value for name, value in vars(self).items() if name not in hidden}
+        return {**shown, "percent": self.percent, "outcome": self.outcome}
 
     def add_findings(self, findings: Sequence[Finding]) -> None:
         """Count findings, and name the first ones. Those that are named already are left out."""
@@ -134,7 +145,9 @@ def request_verification(store: Table, asked: VerifyJob, ledger: Ledger) -> Veri
     before = find_verification(store)
     if before is not None and is_under_way(before, now):
         raise Conflict(f"verification {before.id} is under way: wait for its end")
-    asked.rev = before.rev if before is not None else 0
+    asked.rev, asked.daily_at = (before.rev, before.daily_at) if before is not None else (0, "")
+    if asked.asked_by == SCHEDULE:
+        asked.daily_at = asked.asked_at
     asked.id = build_job_id(now, asked.rev)
     asked.segments = choose_segments(asked.sample, asked.id)
     JobStore(store, lambda: now).save(asked)
@@ -148,3 +161,26 @@ def start_verification(machine: StateMachine, job: VerifyJob) -> None:
         StoreError: the state machine does not answer.
     """
     machine.start(job.machine_input["job"], job.machine_input)
+
+
+def start_daily(
+    store: Table, machine: StateMachine, ledger: Ledger, now: dt.datetime, percent: int
+) -> None:
+    """Start the verification of a share of the table, if none of the schedule began for a day.
+
+    A later call starts it if another verification is under way, or a store fails.
+    """
+    if not percent:
+        return
+    try:
+        before = find_verification(store)
+        if before is not None and before.asked_by == SCHEDULE and before.is_requested:
+            start_verification(machine, before)  # perhaps by a call that was killed
+        due = before.daily_at if before is not None else ""
+        if due and now < dt.datetime.fromisoformat(due) + dt.timedelta(days=1):
+            return
+        at, sample = keys.render_instant(now), percent / 100
+        asked = VerifyJob("", at, asked_by=SCHEDULE, sample=sample)
+        start_verification(machine, request_verification(store, asked, ledger))
+    except (Conflict, StoreError) as error:
+        _log.warning("left for the next call: %s", error)

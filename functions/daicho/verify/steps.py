@@ -35,6 +35,8 @@ from daicho.storage.requests import ItemPage, Scan
 from daicho.verify.findings import FINDINGS, Finding, FindingStore
 from daicho.verify.job import VerifyJob
 
+REPORTED = ("damage", "undecided")
+"""Counts of a run that are metrics: `VerifyDamage`, `VerifyUndecided`."""
 ITEMS_PER_PAGE = 500
 """Items that a page of the scan reads at most: they are read again after an interruption."""
 
@@ -147,7 +149,8 @@ class VerifyStep(PassStep[VerifyDependencies, VerifyJob]):
         if job.tenant and not job.counts.get("items"):
             job.state, job.reason = "failed", f"there is no item of a tenant {job.tenant!r}"
         self.save()
-        return JobStep(done=True)
+        metrics = {f"Verify{name.capitalize()}": job.counts.get(name, 0) for name in REPORTED}
+        return JobStep(done=True, blocked=job.outcome == "damage", metrics=metrics)
 
     def add_findings(self, findings: Sequence[Finding]) -> None:
         """Store findings with the next save of the job."""

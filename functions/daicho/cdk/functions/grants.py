@@ -136,6 +136,7 @@ JOBS = Grants(
         "quarantine/*": _OF_VERSIONS,
         "aws/lambda/*": (*_OF_VERSIONS, "PutObject"),
         "done/*": (*_OF_VERSIONS, "PutObject"),
+        "verify/*": ("GetObject", "PutObject"),
         "journal/*": ("GetObject", "PutObject"),
     },
     failure_bucket=("ListBucket", "ListBucketVersions"),
@@ -158,7 +159,7 @@ RELEASE = Grants(
 OPS = Grants(
     table=("GetItem", "Query", "PutItem", "UpdateItem"),
     indexes={"GSI2": ("Query",)},
-    failures={"quarantine/*": ("GetObject",), "aws/lambda/*": ("GetObject",)},
+    failures=dict.fromkeys(("quarantine/*", "aws/lambda/*", "verify/*"), ("GetObject",)),
     failure_bucket=("ListBucket",),
     leading_keys="#*",
 )

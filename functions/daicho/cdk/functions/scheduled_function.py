@@ -56,7 +56,9 @@ def _rollup(settings: Settings) -> dict[str, str]:
 
 
 def _sweep(settings: Settings) -> dict[str, str]:
-    return {"REBUILD_UNITS": str(settings.rebuild_units)} if settings.rebuild_units else {}
+    percent = 0 if settings.is_local else settings.verify_percent
+    numbers = {"REBUILD_UNITS": settings.rebuild_units, "VERIFY_PERCENT": percent}
+    return {name: str(number) for name, number in numbers.items() if number}
 
 
 RECURRING = (
@@ -88,7 +90,7 @@ RECURRING = (
         permissions=grants.FORGET,
     ),
     # Removes what requests that ended half-way have left behind, and starts a rebuild if an item of
-    # an older generation was found. Mostly there is nothing either.
+    # an older generation was found, and a verification each day. Mostly there is nothing either.
     ScheduledFunctionProps(
         name="sweep",
         rate=Duration.minutes(5),

@@ -49,7 +49,9 @@ REMEDIES: Mapping[str, str] = {
     ),
     "a function fails": "Read the log of the function.",
     "a job failed": "Read the reason in the log of jobs, fix the cause, then start the job again.",
-    "a rebuild is blocked": "Read the reason of the rebuild, and remove the cause.",
+    "a job needs attention": (
+        "Read the reason of the rebuild and the findings of the verification, and remove the cause."
+    ),
     "older generation written": (
         "Find out which code writes the older generation and end it. Check that a rebuild runs."
     ),
@@ -296,9 +298,9 @@ def _list_job_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
         text="A tenant's deletion, a rebuild or a purge has stopped: see its reason.",
     )
     yield AlarmProps(
-        name="a rebuild is blocked",
+        name="a job needs attention",
         metric=metrics.get_custom("JobsBlocked", "jobs", "Sum", HOUR),
-        text="A rebuild or a purge waits until somebody removes the cause.",
+        text="A rebuild waits until somebody removes a cause, or a verification found damage.",
     )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from daicho.handlers.wiring.dependencies import Dependencies
-from daicho.jobs.state_machine import RESTORE_PREFIX
+from daicho.jobs.state_machine import RESTORE_PREFIX, VERIFY_PREFIX
 from daicho.plan import Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.settings import Settings
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from daicho.rebuild.stack_jobs import StackJobs
     from daicho.tenants.deletion import DeletionWorker
     from daicho.tenants.restore_worker import RestoreWorker
+    from daicho.verify.verify import VerifyWorker
+
+W = TypeVar("W", "StackJobs", "VerifyWorker")
 
 
 @dataclass(frozen=True)
@@ -65,15 +68,30 @@ class JobKinds:
 
     @cached_property
     def stack_jobs(self) -> StackJobs:
-        """Jobs of the stack itself."""
-        from daicho.archive.reader import ArchiveReader  # noqa: PLC0415
+        """Rebuilds and purges."""
         from daicho.rebuild.stack_jobs import StackJobs  # noqa: PLC0415
+
+        return self._build(StackJobs)
+
+    @cached_property
+    def verification(self) -> VerifyWorker:
+        """Verifications."""
+        from daicho.verify.verify import VerifyWorker  # noqa: PLC0415
+
+        return self._build(VerifyWorker)
+
+    def choose_of_stack(self, job: str) -> StackJobs | VerifyWorker:
+        """What works on a job of the stack, by its name in the input of the state machine."""
+        return self.verification if job.startswith(VERIFY_PREFIX) else self.stack_jobs
+
+    def _build(self, kind: type[W]) -> W:
+        from daicho.archive.reader import ArchiveReader  # noqa: PLC0415
 
         settings, dependencies, archive = self.settings, self.dependencies, None
         if settings.archive_bucket:
             archive = ArchiveReader(dependencies.bucket(settings.archive_bucket, attempts=2))
         emulated = EmulatedStream() if settings.emulated_stream else None
-        return StackJobs.build(
+        return kind.build(
             settings,
             self.table,
             emulated or dependencies.stream(settings.table_name),

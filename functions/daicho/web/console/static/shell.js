@@ -86,6 +86,7 @@ export const PAGES = [
     ["quarantine", "Quarantine", "warning"],
     ["redrives", "Redrives", ""],
     ["generations", "Generations", "code"],
+    ["verify", "Verification", "check"],
     ["audit", "Audit", "archive"],
     ["tenants", "Tenants", "table"],
     ["log", "Log", "jobs"],
@@ -102,6 +103,7 @@ function makeOperatorPage(word, name, icon) {
     health: () => import("console/pages/ops-health.js"),
     quarantine: () => import("console/pages/ops-quarantine.js"),
     redrives: () => import("console/pages/ops-redrives.js"),
+    verify: () => import("console/pages/ops-verify.js"),
   };
   const load = loads[/** @type {keyof typeof loads} */ (word)] ?? (() => import("console/pages/ops-stack.js"));
   return { route: `ops/${word}`, name, role: "operator", load, ...(icon && { icon, section: "Stack" }) };
