@@ -115,18 +115,21 @@ class JournalRun:
         """
         return self._watcher.watch(self._name_heartbeats(name, entity), retry_budget).has_passed
 
-    def cut(self, name: str, entity: str) -> str:
+    def cut(self, name: str, entity: str) -> str | None:
         """Fix the end of the journal; returns why no tally can be judged, or "".
 
         ``name``: of heartbeats that have passed. The objects of all records before them exist. Of a
         finished shard all objects exist. No record of an item that the journal lacks is older than
-        one that it has: a child shard begins when its parent is finished.
+        one that it has: a child shard begins when its parent is finished. Returns None if they have
+        not passed the shards that the stream describes now: a description may be an earlier one.
         """
         shards = self.stream.list_shards()
         items = read_shards(self.store, [shard.id for shard in shards])
         progress = StreamProgress(shards, items)
-        heartbeats = self._name_heartbeats(name, entity)
-        cut = {shard: item.heartbeats.get(heartbeats.names[0], "") for shard, item in items.items()}
+        (heartbeat,) = self._name_heartbeats(name, entity).names
+        if progress.list_waiting(heartbeat):
+            return None
+        cut = {shard: item.heartbeats.get(heartbeat, "") for shard, item in items.items()}
         cut |= dict.fromkeys(progress.list_finished(), ALL)
         self._create("cut.json", cut)
         return self._find_obstacle(items)

@@ -106,10 +106,8 @@ class _TallyWork(Phase):
     def void(self, reason: str) -> None:
         """Judge no sum in this run."""
         self.notes.set(void=reason)
-        finding = Finding(
-            Kind.SUMS, "", ItemKey("", ""), "sums that can be judged", reason, "undecided"
-        )
-        self.step.add_findings([finding])
+        key, expected = ItemKey("", ""), "sums that can be judged"
+        self.step.add_findings([Finding(Kind.SUMS, "", key, expected, reason, "undecided")])
         self.journal.end()
 
 
@@ -297,9 +295,10 @@ class TallyPhase(_TallyWork):
             return True
         if not self._pass_heartbeats(ENDED):
             return False
-        if reason := self.journal.cut(ENDED, self._heartbeat_entity):
+        reason = self.journal.cut(ENDED, self._heartbeat_entity)
+        if reason:
             self.void(reason)
-        return True
+        return reason is not None
 
     def _judge_tallies(self) -> bool:
         if not self._judges_sums:
