@@ -1,8 +1,8 @@
 """What the local AWS has saved: whether it can be read, and whether a stop can save it again.
 
-MiniStack saves the state of each service as a file when it stops. It logs an error and continues if a
-file cannot be read or written. So this module checks both: nothing is started over a damaged file,
-nothing is stopped that cannot be saved, and a stop that has not saved is an error.
+MiniStack saves the state of each service as a file when it stops. It logs an error and continues if
+a file cannot be read or written. So this module checks both: nothing is started over a damaged
+file, nothing is stopped that cannot be saved, and a stop that has not saved is an error.
 """
 
 from __future__ import annotations
