@@ -7,7 +7,7 @@ complete when heartbeats have passed every shard after the last touch.
 If a step is killed, the next one continues from the job's item. A page that is read again has only
 what was not touched, because all touches of a run write one value.
 
-It mends the rows of items that exist. Totals do not change.
+It mends the rows of items that exist throughout the pass. Totals do not change.
 """
 
 from __future__ import annotations

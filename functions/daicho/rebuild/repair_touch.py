@@ -11,11 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from daicho.derive.derived_items import IndexRow, build_derived_item
+from daicho.errors import UnavailableError
+from daicho.layout.item_keys import parse_derived_partition
 from daicho.layout.repairs import REPAIR_MARK, build_repair_touch
 from daicho.plan import Ledger
 from daicho.rebuild.item_touch import ObstacleError, Touch
 from daicho.rebuild.touches import estimate_units
-from daicho.storage import attributes
+from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image, measure_image
 from daicho.storage.capacity import WRITE_UNIT_BYTES
 from daicho.storage.item_key import ItemKey, get_key
@@ -48,18 +50,22 @@ class StreamNumbers:
     def select_runaway(self, rows: Iterable[Image]) -> list[Image]:
         """Those of some rows that have a runaway number. The numbers are read after the rows.
 
+        While the description of the stream lacks new shards, a number of theirs may seem runaway
+        too. This does no harm, because the touch follows.
+
         Raises:
             StoreError: the table or the stream does not answer.
         """
         higher = [row for row in rows if self._is_higher(row)]
         if higher:  # than what is known
             self.read()
-        return [row for row in higher if self.highest and self._is_higher(row)]
+        return [row for row in higher if self._is_higher(row)]
 
     def read(self) -> None:
         """Read the items of all shards.
 
         Raises:
+            UnavailableError: none is known yet: the description of the stream may be behind.
             StoreError: the table or the stream does not answer.
         """
         shards = self.stream.list_shards()
@@ -67,6 +73,8 @@ class StreamNumbers:
         items = read_shards(self.store, sorted(ids))
         self.lowest = StreamProgress(shards, items).find_low_watermark()
         self.highest = max((item.highest for item in items.values()), default="")
+        if not self.highest:
+            raise UnavailableError("no shard of the stream is known yet")
 
     def _is_higher(self, row: Image) -> bool:
         number = row.get("seq", _NO_VALUE)
@@ -126,17 +134,14 @@ def _count_units(key: ItemKey, row: IndexRow) -> int:
     return math.ceil(measure_image(row.to_item(key)) / WRITE_UNIT_BYTES)
 
 
-def remove_rows_without_item(
-    store: Table, key: ItemKey, entity: str, lowest: str, now: dt.datetime
-) -> int:
+def remove_rows_without_item(store: Table, partition: str, lowest: str, now: dt.datetime) -> int:
     """Make tombstones of the rows of an item that does not exist; returns their number (rule 38).
 
     Each has to be as read. Nothing is done if the item exists.
 
     Args:
         store: the table.
-        key: of the base item.
-        entity: its entity, as the partition of the rows names it.
+        partition: of the rows. It names the item and its entity.
         lowest: `StreamNumbers.lowest`, read before this call, and after a heartbeat has passed
             every shard that was sent when the item was known to be absent. So no tombstone refuses
             a record of the item, should it be created again.
@@ -145,7 +150,8 @@ def remove_rows_without_item(
     Raises:
         StoreError: the table does not answer.
     """
-    rows = list(list_stored_rows(store, key, [entity]))
+    key, (_, sign_and_entity, *_) = parse_derived_partition(partition), keys.parse(partition)
+    rows = list(list_stored_rows(store, key, [sign_and_entity.removeprefix("~")]))
     if store.get(key, consistent=True) is not None:
         return 0
     removed = 0

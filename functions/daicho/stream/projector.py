@@ -165,8 +165,8 @@ class Projector:
         if shard_claims.claims:
             # Claimed records are left out before folding: a redrive applies them (rule 14).
             computed = [each for each in computed if each.record.seq not in shard_claims.claims]
-        if shard_claims.claims or repaired:
-            stored = read_repaired(self._store, computed, retry_budget, self._map)
+        stored = read_repaired(self._store, computed, retry_budget, self._map)
+        if shard_claims.claims or stored:
             writes = fold_batch(computed, stored)
         self._journal.record(shard_claims, computed, retry_budget)
         unwritten = self._writer.write_all(writes, retry_budget, self._map)

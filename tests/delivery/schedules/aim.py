@@ -18,6 +18,8 @@ CLOSING = ("closing shards", "closing without discards", "closing upgrade")
 """The profiles of shards that close and are retired."""
 FIGURES = ("figures changed", "figures: entities", "figures folded", "figures: entities redriven")
 """The profiles of entities with every kind of figure, and with series."""
+REPAIRS = ("repairs", "repairs set aside")
+"""The profiles of damaged rows, and of runs that write them again."""
 PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "1": ("plain", "split", "throttled"),
     "2": ("poison", "uncertain"),
@@ -52,12 +54,15 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "33": ("rebuild kept",),
     "34": ("rebuild disabled", "rebuild replaced"),
     "35": ("row verifications", "verifications beside writes"),
-    **dict.fromkeys(("36", "37"), ("verifications",)),
+    **dict.fromkeys(("36", "37"), ("tally verifications",)),
+    "38": REPAIRS,
+    "39": ("repairs",),
     "42": ("restores",),
     "48": CLOSING,
     "49": ("closing shards",),
     "55": ("as of", "as of, set aside", "as of, cut off"),
     "56": ("dismissals", "disputed dismissals"),
+    "57": ("repairs",),
     "fast": (LIKES,),
     "figures": FIGURES,
     "rows": ("rows",),

@@ -24,6 +24,7 @@ from tests.delivery.schedules.figure_profiles import FIGURE_PROFILES
 from tests.delivery.schedules.lifecycle_profiles import LIFECYCLE_PROFILES
 from tests.delivery.schedules.rare_profiles import RARE_PROFILES
 from tests.delivery.schedules.rebuild_profiles import REBUILD_PROFILES
+from tests.delivery.schedules.repair_profiles import REPAIR_PROFILES
 from tests.delivery.schedules.row_profiles import ROW_PROFILES
 from tests.delivery.schedules.sample_profile import sample_profile
 from tests.delivery.schedules.service_profiles import SERVICE_PROFILES
@@ -308,6 +309,7 @@ PROFILES = (
     *SPREAD_PROFILES,
     *LIFECYCLE_PROFILES,
     *REBUILD_PROFILES,
+    *REPAIR_PROFILES,
     # Few voters vote, change their votes and withdraw them; their ballots are in many key shards.
     sample_profile(
         "ballots",

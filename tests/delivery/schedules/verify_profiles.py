@@ -6,7 +6,7 @@ from tests.delivery.schedules.sample_profile import sample_profile
 
 VERIFY_PROFILES = (
     sample_profile(
-        "verifications",
+        "tally verifications",
         60,
         entity_sets=(("Song",), ("Order",)),
         actions=("put", "put", "edit", "touch", "delete"),
@@ -17,8 +17,8 @@ VERIFY_PROFILES = (
         fault_levels=(0.0, 0.0, 0.05),
         timeouts=(300,),
         events={
-            "verify": (30, 60),
-            "damage": (2, 6),
+            "verify_tallies": (30, 60),
+            "damage_tally": (2, 6),
             "kill_verify": (0, 2),
             "detached": (30,),
             "repeat": (0, 8),

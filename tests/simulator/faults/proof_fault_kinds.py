@@ -19,6 +19,8 @@ PROOF_FAULT_KINDS: Mapping[str, str] = {
     "API versions at once": "function instances of two releases write and read at the same time",
     "rebuild": "old items are touched while everything else continues",
     "rebuild killed": "a step of a rebuild is killed, or continues as a zombie",
+    "row damaged": "a row or a tombstone is deleted, moved, added, or gets another number by hand",
+    "run complete": "a run has written all rows again while everything else continues",
     "chosen redrive": "a redrive of chosen records, as a job in steps or in one call",
     "callers at once": "several requests to the API write at the same time; one may end early",
     "second stream": "the stream is disabled and enabled, and numbers anew",

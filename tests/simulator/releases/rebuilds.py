@@ -197,12 +197,7 @@ class Rebuilds:
                 # Its request was recorded, and nothing was started. A purge would wait for it.
                 process = running.create_process(OPERATOR, self._resume)
                 running.detached.append(process)
-            for execution in sorted(self.executions, key=lambda each: each.wake)[:1]:
-                self.deployment.clock.advance(
-                    max(0.0, (execution.wake - self.deployment.clock.now()).total_seconds())
-                )
-                self._begin_step(execution)
-            self._run_all()
+            self.run_next_step()
             running.run_to_end("rollup", {})  # readers switch once the totals include all
             job = find_job(self.deployment.open_table())
             if job is not None and job.state == "blocked":
@@ -218,6 +213,15 @@ class Rebuilds:
         if job is None or job.state == "succeeded":
             return []
         return [f"the rebuild does not end: {job.state}, pass {job.passes}: {job.reason}"]
+
+    def run_next_step(self) -> None:
+        """Let the next step, if there is one, and all processes end."""
+        for execution in sorted(self.executions, key=lambda each: each.wake)[:1]:
+            self.deployment.clock.advance(
+                max(0.0, (execution.wake - self.deployment.clock.now()).total_seconds())
+            )
+            self._begin_step(execution)
+        self._run_all()
 
     # --- Steps -------------------------------------------------------------------------------
 

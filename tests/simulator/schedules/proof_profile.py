@@ -19,6 +19,7 @@ from tests.simulator.schedules.dismissal_events import DismissalEvents
 from tests.simulator.schedules.filter_spread import FilterSpread
 from tests.simulator.schedules.pause_events import PauseEvents
 from tests.simulator.schedules.race_events import RaceEvents
+from tests.simulator.schedules.repair_events import RepairEvents
 from tests.simulator.schedules.request_events import BuildRequestSource, RequestEvents
 from tests.simulator.schedules.verification_events import VerificationEvents
 from tests.simulator.schedules.verify_events import VerifyEvents
@@ -75,8 +76,10 @@ class ProofProfile(Profile):
             owners.append(VerificationEvents(parts))
         if "dismiss" in self.events:
             owners.append(DismissalEvents(parts, versions))
-        if "verify" in self.events:
+        if "verify_tallies" in self.events:
             owners.append(VerifyEvents(parts))
+        if "mend" in self.events:
+            owners.append(RepairEvents(parts))
         if self.heartbeats:
             owners.append(FilterSpread(parts, self.heartbeats))
         if self.heartbeat_s:

@@ -82,13 +82,13 @@ class VerifyEvents(EventOwner):
 
     # --- Events ------------------------------------------------------------------------------
 
-    def damage(self) -> None:
+    def damage_tally(self) -> None:
         """Something is inflicted on a tally."""
         if what := self._damage.inflict():
             self._fault_counts["damaged tally"] += 1
             self._note(f"damage: {what}")
 
-    def verify(self) -> None:
+    def verify_tallies(self) -> None:
         """A verification begins, or a step of one; or a step continues, while records arrive."""
         running = [each for each in self._lambda.detached if each.name == VERIFY]
         if running and self._choices.draw_bool(0.9):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from daicho.errors import UnavailableError
 from daicho.rebuild.item_touch import ObstacleError
 from daicho.rebuild.page_touch import PageTouch
 from daicho.rebuild.repair import PageRepair, RepairStep, StreamLag
@@ -96,8 +97,10 @@ def test_numbers_that_are_newer_than_what_was_read_are_none() -> None:
     assert numbers.lowest == build_seq_value(7)["S"]  # of the shards that are not finished
 
 
-def test_nothing_is_runaway_before_the_first_batch() -> None:
-    assert open_numbers(MemoryTable()).select_runaway([ROW]) == []
+def test_nobody_knows_what_is_runaway_while_no_shard_is_known() -> None:
+    assert open_numbers(MemoryTable()).select_runaway([]) == []
+    with pytest.raises(UnavailableError):
+        open_numbers(MemoryTable()).select_runaway([ROW])
 
 
 def test_a_number_is_lowered_if_it_is_as_read() -> None:
@@ -191,19 +194,18 @@ def test_rows_without_an_item_become_tombstones_as_read() -> None:
     plain = {name: ROW[name] for name in ROW if name != "seq"} | {"SK": {"S": "without"}}
     table = open_table(ROW, plain, tombstone)
     store: Any = table
-    key = get_key(SONG)
-    assert remove_rows_without_item(store, key, "Song", low, NOW) == 2
+    assert remove_rows_without_item(store, ROW["PK"]["S"], low, NOW) == 2
     for sk in ("search#1#b#", "without"):
         item = table.items[ItemKey(ROW["PK"]["S"], sk)]
         assert (set(item), item["seq"]) == ({"PK", "SK", "seq", "ttl"}, {"S": low})
     assert table.items[get_key(tombstone)] == tombstone
-    assert remove_rows_without_item(store, key, "Song", low, NOW) == 0
+    assert remove_rows_without_item(store, ROW["PK"]["S"], low, NOW) == 0
 
 
 def test_rows_of_an_item_that_exists_stay() -> None:
     table = open_table(ROW, SONG)
     store: Any = table
-    assert remove_rows_without_item(store, get_key(SONG), "Song", "", NOW) == 0
+    assert remove_rows_without_item(store, ROW["PK"]["S"], "", NOW) == 0
     assert table.items[get_key(ROW)] == ROW
 
 
@@ -218,5 +220,5 @@ def test_a_row_that_was_written_meanwhile_stays() -> None:
     table = Late()
     table.batch_write([ROW])
     store: Any = table
-    assert remove_rows_without_item(store, get_key(SONG), "Song", "", NOW) == 0
+    assert remove_rows_without_item(store, ROW["PK"]["S"], "", NOW) == 0
     assert table.items[get_key(ROW)] == newer
