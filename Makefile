@@ -12,9 +12,9 @@ PYTHON ?= $(shell for p in $(CANDIDATES); do \
 	"$$p" -c '$(NEW_ENOUGH)' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
 
 VENV := .venv
-BIN := $(CURDIR)/$(VENV)/bin
+BIN := $(VENV)/bin
 # Node comes from PyPI into the virtual environment: both cdk and jsii must find that one.
-export PATH := $(BIN):$(PATH)
+export PATH := $(CURDIR)/$(BIN):$(PATH)
 export JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION := 1
 export CDK_DISABLE_CLI_TELEMETRY := true
 export PYTHONDONTWRITEBYTECODE :=

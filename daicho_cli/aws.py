@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from daicho.release.states import StageStates, read_stage_states
 from daicho.storage.table import Table, open_table
 from daicho_cli.cost.prices import DEFAULT_REGION
+from daicho_cli.local.environment import use_local_aws
 from daicho_cli.project import find_project, find_root
 from daicho_cli.terminal import CommandError, OptionError
 
@@ -127,8 +127,7 @@ class Stack:
         if stage is not None:
             return cls(name_stack(stage), read_outputs(stage, region), None, region)
         content = read_local_stack(file, instead=instead)
-        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            os.environ.setdefault(name, "test")  # the local AWS accepts any
+        use_local_aws()
         try:
             resources = list_local_outputs(content)
             return cls("the local stack", resources, content["endpoint"], content["region"])

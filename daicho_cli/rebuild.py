@@ -1,11 +1,14 @@
-"""``daicho rebuild``: starts, watches, pauses and resumes the rebuild of a stage."""
+"""``daicho rebuild``: starts, watches, pauses and resumes the rebuild of a stage.
+
+With ``--again`` it does so with a run that writes all rows of the chosen items again.
+"""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -15,20 +18,23 @@ from daicho.layout.backfill_state import BackfillState
 from daicho.plan import Ledger
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.purge_job import PurgeJob, find_purge
+from daicho.rebuild.repair_job import RepairJob, find_repair, request_repair
 from daicho.rebuild.requests import (
     change_job,
     find_job,
     pause_job,
     plan_targets,
     request_rebuild,
+    reread_job,
     resume_job,
     start_execution,
     start_purge,
 )
-from daicho.rebuild.touches import select_older_items
+from daicho.rebuild.touches import select_items_of_entities, select_older_items
 from daicho.release.instance_states import list_incomplete
 from daicho.release.states import read_stage_states
 from daicho.runtime.clock import utc_now
+from daicho.storage.requests import Scan
 from daicho.storage.table import Table
 from daicho_cli.aws import (
     Connection,
@@ -49,7 +55,13 @@ from daicho_cli.plan.items import (
     sample_items,
     scan_entities,
 )
-from daicho_cli.plan.rebuild import DEFAULT_RATE, EntityRebuild, estimate_entity, find_prices
+from daicho_cli.plan.rebuild import (
+    DEFAULT_RATE,
+    EntityRebuild,
+    estimate_entity,
+    estimate_repair,
+    find_prices,
+)
 from daicho_cli.plan.report import describe_reading, list_rebuild_lines, summarize_rebuilds
 from daicho_cli.project import load_ledger
 from daicho_cli.terminal import (
@@ -67,22 +79,29 @@ from daicho_cli.terminal import (
 def describe_job(job: RebuildJob) -> str:
     """How far a rebuild is, in one line, and what it leaves."""
     entities = ", ".join(f"{entity} {generation}" for entity, generation in job.targets.items())
+    if is_repair := isinstance(job, RepairJob):
+        of = f" of tenant {job.tenant}" if job.tenant else ""
+        entities = f"again {', '.join(job.targets)}{of}"
     touched = f"{int(job.counts.get('touched', 0)):,} items touched"
     if rows := int(job.counts.get("archived_rows", 0)):
         touched += f", {rows:,} archived rows added"
     reason = f" · {job.reason}" if job.reason else ""
     if job.state == "succeeded":
         left = f", {len(job.left)} left out" if job.left else ""
-        return f"{entities}: complete · {touched}{left}{reason}"
+        line = f"{entities}: complete · {touched}{left}{reason}"
+        return "\n".join([line, *_list_left(job)]) if is_repair else line
     phases = {"prove": "proof", "fill": "archive"}
-    phase = phases.get(job.phase, f"pass {job.passes} of at least 2")
+    phase = phases.get(job.phase, "touches" if is_repair else f"pass {job.passes} of at least 2")
     percent = f" · {job.percent} %" if job.phase == "touch" and job.share else ""
     speed = f"{_describe_speed(job)}{_describe_time_left(job)}"
-    until = "" if job.phase == "fill" else "for the last older writers "
+    until = "" if job.phase == "fill" or is_repair else "for the last older writers "
     waits = f" · waits {until}until {job.waits[11:19]}" if job.waits else ""
     lines = [f"{entities}: {job.state} · {phase}{percent} · {touched}{speed}{waits}{reason}"]
-    lines += [f"  {item}: {obstacle}" for item, obstacle in job.left.items()]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_list_left(job)])
+
+
+def _list_left(job: RebuildJob) -> list[str]:
+    return [f"  {item}: {obstacle}" for item, obstacle in job.left.items()]
 
 
 def describe_purge(job: PurgeJob) -> str:
@@ -147,17 +166,29 @@ def preview_rebuild(
     if not targets:
         return None
     changes = tuple(list_touched(ledger, deployed.states.states, targets))
-    prices = find_prices(deployed.region)
     request = select_older_items(targets, consistent=False, limit=None)
+    return _preview(deployed, changes, request, rate, scan, estimate_entity)
+
+
+def _preview(
+    deployed: DeployedStage,
+    changes: tuple[EntityChange, ...],
+    request: Scan,
+    rate: float,
+    scan: ScanOptions | None,
+    estimate: Callable[..., EntityRebuild],
+) -> DryRun:
+    prices = find_prices(deployed.region)
     checks: Mapping[str, LimitCheck] = {}
     if scan is None:
         draw = random.Random()  # noqa: S311  # it chooses a sample
-        read = sample_items(deployed.table, targets, deployed.size, draw, request=request)
+        entities = [change.entity for change in changes]
+        read = sample_items(deployed.table, entities, deployed.size, draw, request=request)
     else:
         confirm_scan(deployed.size, prices, scan)
         read, checks = scan_entities(deployed.table, changes, scan, request=request)
     rebuilds = tuple(
-        estimate_entity(change, read, deployed.size, prices, checks.get(change.entity), rate=rate)
+        estimate(change, read, deployed.size, prices, checks.get(change.entity), rate=rate)
         for change in changes
     )
     return DryRun(changes, rebuilds, read, prices, rate)
@@ -173,11 +204,62 @@ def list_touched(
         yield EntityChange(entity, state.oldest, number, plan, incomplete=incomplete)
 
 
+@dataclass(frozen=True)
+class RepairChoice:
+    """The items whose rows are written again. Without entities all that derive something.
+
+    ``tenant``: the one that has the items; "" for all.
+    """
+
+    entities: tuple[str, ...] = ()
+    tenant: str = ""
+
+    def find_targets(self, ledger: Ledger) -> dict[str, int]:
+        """The entities, with the newest generation of each.
+
+        Raises:
+            OptionError: no entity has a name, or it derives nothing.
+        """
+        for name in self.entities:
+            if name not in ledger.derived_types:
+                known = ", ".join(sorted(ledger.derived_types))
+                raise OptionError(f"{name} is no entity that derives anything. These do: {known}")
+        chosen = sorted(set(self.entities or ledger.derived_types))
+        return {name: ledger.newest_generation(name).number for name in chosen}
+
+
+def preview_repair(
+    deployed: DeployedStage,
+    ledger: Ledger,
+    rate: float,
+    scan: ScanOptions | None,
+    choice: RepairChoice,
+) -> DryRun:
+    """Read items that a repair run would touch, and estimate it. See `preview_rebuild`.
+
+    Raises:
+        OptionError: an entity of the choice derives nothing.
+        typer.Abort: the caller does not agree to the price of the scan.
+        StoreError: the table does not answer.
+    """
+    targets = choice.find_targets(ledger)
+    request = select_items_of_entities(targets, choice.tenant, "", limit=None)
+    changes = tuple(
+        EntityChange(entity, number, number, ledger.find_plan(entity, number))
+        for entity, number in targets.items()
+    )
+    return _preview(
+        deployed, changes, replace(request, consistent=False), rate, scan, estimate_repair
+    )
+
+
 def describe_dry_run(preview: DryRun) -> str:
     """What a rebuild would do, as text."""
     lines: list[str] = []
     for change, rebuild in zip(preview.changes, preview.rebuilds, strict=True):
-        lines.append(f"{change.entity}  items of generation {change.before} -> {change.after}")
+        is_newer = change.before < change.after
+        items = f"items of generation {change.before} -> {change.after}" if is_newer else "again"
+        lines.append(f"{change.entity}  {items}")
         lines += list_rebuild_lines(rebuild, change.after)
     lines += [
         summarize_rebuilds(preview.rebuilds, preview.rate),
@@ -219,6 +301,20 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
         bool,
         typer.Option("--without", help="Accept that items are missing that cannot be derived."),
     ] = False,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="Write all rows of the items again, whatever their generation. No attribute has "
+            "the time of an item's last write, so no time can be chosen.",
+        ),
+    ] = False,
+    entity: Annotated[
+        list[str] | None, typer.Option("--entity", help="With --again: only its items.")
+    ] = None,
+    tenant: Annotated[
+        str, typer.Option("--tenant", help="With --again: only items of this tenant.")
+    ] = "",
     wait: Annotated[
         bool, typer.Option("--wait/--no-wait", help="Watch it to its end; Ctrl+C only stops this.")
     ] = True,
@@ -232,26 +328,28 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
     it, or starts another one. It also starts a purge of disabled instances that are not purged,
     and shows how far the last purge is. Exit code 0: nothing is left to do. 1: the rebuild is not
     complete. 2: the command could not run.
+
+    With --again it repairs rows that were lost or changed outside the stream. Items that cannot be
+    derived are listed. Totals do not change, and rows of items that do not exist stay.
     """
+    choice = RepairChoice(tuple(entity or ()), tenant) if again else None
     with end_on_errors("rebuild"):
         if status + pause + resume + dry_run > 1:
             raise OptionError("--dry-run, --status, --pause and --resume exclude each other")
         if scan and not dry_run:
             raise OptionError("--scan is an option of --dry-run")
+        if again and without:
+            raise OptionError("--again lists what cannot be derived: --without is no option of it")
+        if (entity or tenant) and not again:
+            raise OptionError("--entity and --tenant are options of --again")
+        options = StageOptions(stack, stage=stage)
         if dry_run:
-            _print_dry_run(StageOptions(stack, stage=stage), rate, scan=scan, confirmed=yes)
-        found = Stack.find(stage, stack)
-        connection = Connection(found["TableName"], found.endpoint, found.region)
-        table = connection.open(2)
-        job = find_job(table)
-        if pause:
-            job = _pause(table, job)
-        elif not status:
-            job = _start(table, found, connection, job, rate=rate, without=without, resume=resume)
-            _start_purge(table, found, rate)
-            if job is not None and wait:
-                job = _watch(table, job)
-        purge = find_purge(table)
+            _print_dry_run(options, rate, choice, scan=scan, confirmed=yes)
+        rebuilt = _Rebuilt.open(options)
+        job = rebuilt.work(choice, rate, without=without, resume=resume, pause=pause, status=status)
+        if job is not None and wait and not (pause or status):
+            job = _watch(rebuilt.table, job)
+        purge = None if again else find_purge(rebuilt.table)
     if as_json:
         print_json(build_document(job, purge))
     else:
@@ -262,69 +360,132 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
 
 
 def _print_dry_run(
-    options: StageOptions, rate: float | None, *, scan: bool, confirmed: bool
+    options: StageOptions,
+    rate: float | None,
+    choice: RepairChoice | None,
+    *,
+    scan: bool,
+    confirmed: bool,
 ) -> NoReturn:
-    """Print what a rebuild would do, and end the command."""
+    """Print what a rebuild would do, or a repair run of a choice, and end the command."""
     deployed = find_stage(options)
     if deployed is None:
         raise OptionError("the stage has no table yet: deploy it first")
     scan_options = ScanOptions(SCAN_RATE, confirmed) if scan else None
-    preview = preview_rebuild(deployed, load_ledger(), rate or DEFAULT_RATE, scan_options)
+    ledger, rate = load_ledger(), rate or DEFAULT_RATE
+    if choice is not None:
+        typer.echo(describe_dry_run(preview_repair(deployed, ledger, rate, scan_options, choice)))
+        raise typer.Exit(SUCCESS)
+    preview = preview_rebuild(deployed, ledger, rate, scan_options)
     typer.echo(NOTHING_TO_DO if preview is None else describe_dry_run(preview))
     raise typer.Exit(SUCCESS)
 
 
-def _start(
-    table: Table,
-    stack: Stack,
-    connection: Connection,
-    job: RebuildJob | None,
-    *,
-    rate: float | None,
-    without: bool,
-    resume: bool,
-) -> RebuildJob | None:
-    """Start or continue a rebuild; None if nothing is to be done.
+@dataclass(frozen=True)
+class _Rebuilt:
+    """A stage, and what the command does to its rebuilds."""
 
-    ``resume`` also continues one whose request was recorded, but of which no execution was started.
-    """
-    if job is not None and job.state in ("running", "blocked") and not resume:
-        if rate or without:
-            return change_job(table, job, utc_now(), rate=rate, without=without)
-        return job
-    if resume and (job is None or job.state == "succeeded"):
-        raise OptionError("there is no rebuild to resume")
-    targets = plan_targets(load_ledger(), read_stage_states(table).states)
-    if job is not None and job.covers(targets):
-        requested = resume_job(table, job, utc_now(), rate=rate, without=without)
-    elif targets:
-        size = read_table_size(connection)
-        requested = request_rebuild(
-            table,
-            targets,
-            utc_now(),
-            rate=rate or (job.rate if job else DEFAULT_RATE),
-            total=size.items if size else 0,
-            without=without,
+    stack: Stack
+    connection: Connection
+    table: Table
+
+    @classmethod
+    def open(cls, options: StageOptions) -> _Rebuilt:
+        stack = Stack.find(options.stage, options.stack)
+        connection = Connection(stack["TableName"], stack.endpoint, stack.region)
+        return cls(stack, connection, connection.open(2))
+
+    @property
+    def machine(self) -> StateMachine:
+        """The state machine of jobs."""
+        return StateMachine(self.stack["JobMachineArn"], self.stack.endpoint, self.stack.region)
+
+    def work(
+        self,
+        choice: RepairChoice | None,
+        rate: float | None,
+        *,
+        without: bool,
+        resume: bool,
+        pause: bool,
+        status: bool,
+    ) -> RebuildJob | None:
+        """Start, continue, pause or find a rebuild, or a repair run of a choice."""
+        repair = None if choice is None else find_repair(self.table)
+        job = find_job(self.table) if choice is None else repair
+        if status:
+            return job
+        if pause:
+            if job is None or job.state in OVER:
+                raise OptionError("no rebuild is running")
+            return pause_job(self.table, job, utc_now())
+        if choice is not None:
+            return self._repair(repair, choice, rate, resume=resume)
+        started = self._start(job, rate=rate, without=without, resume=resume)
+        states = read_stage_states(self.table).states
+        start_purge(
+            self.table, self.machine, load_ledger(), states, utc_now(), rate or DEFAULT_RATE
         )
-    else:
-        return None
-    machine = StateMachine(stack["JobMachineArn"], stack.endpoint, stack.region)
-    start_execution(machine, requested)
-    return requested
+        return started
 
+    def _start(
+        self, job: RebuildJob | None, *, rate: float | None, without: bool, resume: bool
+    ) -> RebuildJob | None:
+        """Start or continue a rebuild; None if nothing is to be done.
 
-def _start_purge(table: Table, stack: Stack, rate: float | None) -> PurgeJob | None:
-    """Start a purge of what is disabled and not purged; None if there is nothing."""
-    machine = StateMachine(stack["JobMachineArn"], stack.endpoint, stack.region)
-    states = read_stage_states(table).states
-    return start_purge(table, machine, load_ledger(), states, utc_now(), rate or DEFAULT_RATE)
+        ``resume`` also continues one whose request was recorded, but of which no execution was
+        started.
+        """
+        if job is not None and job.state in ("running", "blocked") and not resume:
+            if rate or without:
+                return change_job(self.table, job, utc_now(), rate=rate, without=without)
+            return job
+        if resume and (job is None or job.state == "succeeded"):
+            raise OptionError("there is no rebuild to resume")
+        targets = plan_targets(load_ledger(), read_stage_states(self.table).states)
+        if job is not None and job.covers(targets):
+            requested = resume_job(self.table, job, utc_now(), rate=rate, without=without)
+        elif targets:
+            requested = request_rebuild(
+                self.table,
+                targets,
+                utc_now(),
+                rate=rate or (job.rate if job else DEFAULT_RATE),
+                total=self._count_items(),
+                without=without,
+            )
+        else:
+            return None
+        start_execution(self.machine, requested)
+        return requested
 
+    def _repair(
+        self, job: RepairJob | None, choice: RepairChoice, rate: float | None, *, resume: bool
+    ) -> RepairJob:
+        """Start a repair run, or continue one; a run of the same choice that is not over."""
+        targets = choice.find_targets(load_ledger())
+        is_same = job is not None and job.has_choice(targets, choice.tenant)
+        if resume and (job is None or job.state == "succeeded"):
+            raise OptionError("there is no run to resume")
+        if job is not None and is_same and job.state in ("running", "blocked") and not resume:
+            return change_job(self.table, job, utc_now(), rate=rate) if rate else job
+        if job is not None and (resume or (is_same and job.state in ("paused", "failed"))):
+            requested = resume_job(self.table, job, utc_now(), rate=rate)
+        else:
+            requested = request_repair(
+                self.table,
+                targets,
+                choice.tenant,
+                utc_now(),
+                rate=rate or DEFAULT_RATE,
+                total=self._count_items(),
+            )
+        start_execution(self.machine, requested)
+        return requested
 
-def _pause(table: Table, job: RebuildJob | None) -> RebuildJob:
-    if job is None or job.state in OVER:
-        raise OptionError("no rebuild is running")
-    return pause_job(table, job, utc_now())
+    def _count_items(self) -> int:
+        size = read_table_size(self.connection)
+        return size.items if size else 0
 
 
 def _watch(table: Table, job: RebuildJob) -> RebuildJob:
@@ -335,5 +496,5 @@ def _watch(table: Table, job: RebuildJob) -> RebuildJob:
             if job.state == "blocked":
                 return job
             time.sleep(WATCH_S)
-            job = find_job(table) or job
+            job = reread_job(table, job) or job
     return job

@@ -233,7 +233,7 @@ class Loader:
 
 def _api(stack: Mapping[str, Any], token: str) -> httpx.Client:
     headers = {"authorization": f"Bearer {token}"}
-    return httpx.Client(base_url=stack["url"], headers=headers, timeout=60)
+    return httpx.Client(base_url=stack["url"], headers=headers, timeout=60, trust_env=False)
 
 
 def _has_result(answer: Mapping[str, Any]) -> bool:

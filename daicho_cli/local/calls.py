@@ -85,7 +85,9 @@ def make_first_call(
     token = next(iter(stack["tokens"].values()))
     headers = {"authorization": f"Bearer {token}"}
     try:
-        with httpx.Client(base_url=stack["url"], headers=headers, timeout=SECONDS) as api:
+        with httpx.Client(
+            base_url=stack["url"], headers=headers, timeout=SECONDS, trust_env=False
+        ) as api:
             description = api.get("/openapi.json").raise_for_status().json()
             calls = choose_calls(operations, description)
             if not calls:

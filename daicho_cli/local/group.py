@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import sys
 from collections.abc import Iterator
 from typing import Annotated, Any, NoReturn
 
@@ -13,7 +14,8 @@ from typer.core import TyperGroup
 
 from daicho.errors import DeclarationError, ProjectError
 from daicho_cli.local import lifecycle, ttl_process
-from daicho_cli.local.instance import REGION, LocalError, LocalInstance
+from daicho_cli.local.environment import REGION, use_local_aws
+from daicho_cli.local.instance import LocalError, LocalInstance
 from daicho_cli.local.programs import install_programs
 
 NEWEST = 200
@@ -62,6 +64,7 @@ class _Group(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
+        use_local_aws()
         try:
             return super().invoke(ctx)
         except (LocalError, ProjectError, DeclarationError) as trouble:
@@ -80,9 +83,13 @@ def up(
         float | None,
         typer.Option(envvar="FAULTS", help="Share of the projector's writes that are to fail."),
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Forget what was half made, without a question.")
+    ] = False,
 ) -> None:
     """Start the local AWS, deploy, load sample data, print the first calls."""
-    lifecycle.up(LocalInstance.find(), typer.echo, with_sample=sample, faults=faults)
+    may_forget = (lambda _: True) if yes else _ask_to_forget
+    lifecycle.up(LocalInstance.find(), typer.echo, may_forget, with_sample=sample, faults=faults)
 
 
 @app.command()
@@ -150,6 +157,13 @@ def expire(
         ttl_process.run(instance, every)
     else:
         typer.echo(f"{ttl_process.delete_expired_now(instance)} expired")
+
+
+def _ask_to_forget(reason: str) -> bool:
+    """Ask whether a half-made stack may be forgotten; without a terminal it is an error."""
+    if not sys.stdin.isatty():
+        raise LocalError(f"{reason} To forget it and begin anew: daicho local up --yes")
+    return typer.confirm(f"{reason} Forget it, and begin anew?")
 
 
 def _end(text: str, trouble: Exception) -> NoReturn:

@@ -13,18 +13,16 @@ from typing import Any
 import boto3
 
 from daicho.project import Project
+from daicho_cli.local.environment import REGION, build_environment, choose_home
 
 PROGRAMS = ".local"
 """The folder of a project for the programs and the data of its local AWS."""
 
-REGION = "us-east-1"
 ACCOUNT = "000000000000"
 API_ID = "da1c40ed"
 """Pinned by a tag of the HTTP API at stage local: the URL is known before the deployment."""
 
 STANDARD_PORT = 4566
-CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
-_AWS_FILES = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
 
 
 class LocalError(Exception):
@@ -101,19 +99,12 @@ class LocalInstance:
 
     def environment(self) -> dict[str, str]:
         """The environment of programs that call only the local AWS."""
-        own_variables = {
-            name: value for name, value in os.environ.items() if not name.startswith("AWS_")
-        }
         return {
-            **own_variables,
-            **CREDENTIALS,
-            **_AWS_FILES,
+            **build_environment(os.environ),
+            "HOME": choose_home(os.environ, self.folder),
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_ENDPOINT_URL_S3": self.endpoint,
-            "AWS_REGION": REGION,
-            "AWS_DEFAULT_REGION": REGION,
-            "AWS_EC2_METADATA_DISABLED": "true",
             "CDK_DEFAULT_ACCOUNT": ACCOUNT,
             "CDK_DEFAULT_REGION": REGION,
             "CDK_DISABLE_CLI_TELEMETRY": "true",

@@ -21,14 +21,29 @@ from daicho.project import Project
 from daicho.runtime.token_claims import OPERATOR
 from daicho.web.routes.builder import build_operations
 from daicho_cli.local.calls import Call, make_first_call
-from daicho_cli.local.instance import ACCOUNT, REGION, LocalError, LocalInstance
+from daicho_cli.local.environment import REGION
+from daicho_cli.local.instance import ACCOUNT, LocalError, LocalInstance
 from daicho_cli.local.programs import LAYER, MINISTACK, install_programs, is_outdated
-from daicho_cli.local.server import Background, find_program, lock_instance, read_tail, start, stop
+from daicho_cli.local.saved_state import has_objects_of_no_stack
+from daicho_cli.local.server import (
+    Background,
+    abandon,
+    find_program,
+    lock_instance,
+    read_tail,
+    start,
+    stop,
+)
 from daicho_cli.local.users import ADMIN, PASSWORD, TENANTS, make_token, make_tokens, name_user
 
 CDK = "node/node_modules/.bin/cdk"
 """Below the folder of programs."""
 NONE: Mapping[str, str] = {}
+NEVER_COMPLETE = (
+    *("CREATE_IN_PROGRESS", "CREATE_FAILED"),
+    *("ROLLBACK_IN_PROGRESS", "ROLLBACK_FAILED", "ROLLBACK_COMPLETE"),
+)
+"""States of a stack whose creation was not completed: nobody has stored anything in it."""
 
 
 def bootstrap(instance: LocalInstance) -> None:
@@ -77,12 +92,17 @@ def copy_ledger(instance: LocalInstance) -> Path:
 
 
 def _has_stack(instance: LocalInstance, name: str) -> bool:
+    return read_status(instance, name).endswith("_COMPLETE")
+
+
+def read_status(instance: LocalInstance, name: str) -> str:
+    """The status of a stack; "" if there is none."""
     client = instance.session().client("cloudformation", endpoint_url=instance.endpoint)
     try:
-        stacks = client.describe_stacks(StackName=name)["Stacks"]
+        (stack,) = client.describe_stacks(StackName=name)["Stacks"]
     except ClientError:
-        return False
-    return any(stack["StackStatus"].endswith("_COMPLETE") for stack in stacks)
+        return ""
+    return str(stack["StackStatus"])
 
 
 def _cdk(instance: LocalInstance, command: str, *arguments: str) -> None:
@@ -120,9 +140,17 @@ def ttl_player(instance: LocalInstance) -> Background:
 
 
 def up(
-    instance: LocalInstance, say: Printer, *, with_sample: bool = True, faults: float | None = None
+    instance: LocalInstance,
+    say: Printer,
+    may_forget: Callable[[str], bool] = lambda _: False,
+    *,
+    with_sample: bool = True,
+    faults: float | None = None,
 ) -> None:
-    """Start, deploy, and load; a step that is already done is skipped or costs little."""
+    """Start, deploy, and load; a step that is already done is skipped or costs little.
+
+    ``may_forget``: whether the data may be forgotten for a reason, which it is given as sentences.
+    """
     with lock_instance(instance):
         if find_program(instance).ended_by_itself:
             say("  The local AWS ended without make down: what it had not written down is lost.")
@@ -136,6 +164,12 @@ def up(
             install_programs(instance.programs)
         with _step(say, f"the local AWS on port {instance.port}"):
             start(instance)
+        if reason := find_half_made(instance):
+            if not may_forget(reason):
+                raise LocalError(reason)
+            with _step(say, "forgetting what was half made"):
+                _forget(instance)
+                start(instance)
         with _step(say, "cdk bootstrap"):
             bootstrap(instance)
         with _step(say, "cdk deploy (stage local)"):
@@ -201,16 +235,34 @@ def down(instance: LocalInstance, say: Printer) -> None:
 def reset(instance: LocalInstance, say: Printer) -> None:
     """Stop everything and remove the data; the installed programs remain."""
     with lock_instance(instance):
-        ttl_player(instance).stop(SECONDS_TO_END_A_SWEEP)
-        stop(instance)
-        for folder in (
-            *(instance.data, instance.logs),
-            *(instance.folder / name for name in ("cdk.out", "ledgers")),
-        ):
-            shutil.rmtree(folder, ignore_errors=True)
-        for file in (instance.stack_file, instance.outputs, instance.folder / "port"):
-            file.unlink(missing_ok=True)
+        _forget(instance)
+        shutil.rmtree(instance.logs, ignore_errors=True)
+        (instance.folder / "port").unlink(missing_ok=True)
     say(f"Everything stored in {instance.folder} is gone.")
+
+
+def _forget(instance: LocalInstance) -> None:
+    """Stop everything and remove the data."""
+    ttl_player(instance).stop(SECONDS_TO_END_A_SWEEP)
+    abandon(instance)
+    for folder in (instance.data, *(instance.folder / name for name in ("cdk.out", "ledgers"))):
+        shutil.rmtree(folder, ignore_errors=True)
+    for file in (instance.stack_file, instance.outputs):
+        file.unlink(missing_ok=True)
+
+
+def find_half_made(instance: LocalInstance) -> str:
+    """Why the stack can neither be used nor deployed again, as sentences; "" if it can.
+
+    Nothing is lost with such a stack: it was never complete, or the local AWS has forgotten it.
+    """
+    status = read_status(instance, instance.stack_name)
+    if status in NEVER_COMPLETE:
+        log = instance.logs / "cdk-deploy.log"
+        return f"The stack was not completed: it is {status} (see {log})."
+    if not status and has_objects_of_no_stack(instance):
+        return "The local AWS was killed before its first make down: only its objects are left."
+    return ""
 
 
 def status(instance: LocalInstance, say: Printer) -> None:

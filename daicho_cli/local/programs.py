@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,10 @@ from pathlib import Path
 
 from daicho.cdk.functions import assets
 from daicho.errors import SettingsError
+from daicho_cli.local.environment import build_installer_environment
+from daicho_cli.local.instance import PROGRAMS as FOLDER
 from daicho_cli.local.instance import LocalError
+from daicho_cli.project import find_root
 
 HERE = Path(__file__).parent
 MINISTACK, LAYER = "ministack", "layer"
@@ -148,7 +151,7 @@ def run_tool(*command: str, folder: Path | None = None) -> None:
     done = subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, "PATH": path},
+        env=build_installer_environment(os.environ, path, find_root() / FOLDER),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -157,7 +160,19 @@ def run_tool(*command: str, folder: Path | None = None) -> None:
     )
     if done.returncode != 0:
         tail = "\n".join(done.stdout.strip().splitlines()[-TAIL:])
-        raise LocalError(f"{Path(command[0]).name} {command[1]} failed:\n{tail}")
+        raise LocalError(
+            f"{Path(command[0]).name} {command[1]} failed; {describe_way(os.environ)}:\n{tail}"
+        )
+
+
+def describe_way(environ: Mapping[str, str]) -> str:
+    """The way to the registries, for the message of an installer that failed.
+
+    A proxy is not shown: its address may have a password.
+    """
+    names = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
+    proxies = [name for name in names if environ.get(name)]
+    return f"it used the proxy of {proxies[0]}" if proxies else "no proxy is set (HTTPS_PROXY)"
 
 
 PROGRAMS = (

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import httpx
 
-from daicho_cli.local.instance import REGION, LocalError, LocalInstance
+from daicho_cli.local.environment import REGION
+from daicho_cli.local.instance import LocalError, LocalInstance
+from daicho_cli.local.saved_state import check_readable, check_room, check_saved
 
 LINES_TO_SHOW = 15
 SECONDS_TO_SHOW = 2
@@ -105,6 +107,14 @@ class Background:
         self._pid_file.unlink(missing_ok=True)
         return True
 
+    def adopt(self) -> None:
+        """Find the program if it runs without the file of its process id."""
+        for entry in Path("/proc").glob("[0-9]*"):
+            pid = int(entry.name)
+            if pid != os.getpid() and read_command(pid).rstrip().endswith(self.mark):
+                self.folder.mkdir(parents=True, exist_ok=True)
+                self._pid_file.write_text(str(pid), encoding="ascii")
+
     def last_words(self) -> str:
         """The end of its log."""
         return read_tail(self.log)
@@ -145,8 +155,11 @@ PROGRAM = Path(__file__).with_name("emulator.py")
 
 
 def find_program(instance: LocalInstance) -> Background:
-    """MiniStack's process."""
-    return Background("ministack", instance.logs, f"{PROGRAM} {instance.folder}")
+    """MiniStack's process. One whose process id was lost is found by its command line."""
+    process = Background("ministack", instance.logs, f"{PROGRAM} {instance.folder}")
+    if process.pid is None:
+        process.adopt()
+    return process
 
 
 @contextlib.contextmanager
@@ -181,7 +194,9 @@ def start(instance: LocalInstance) -> bool:
             )
         _wait_until_healthy(instance, process)
         return False
+    _check_name()
     _check_port(instance.port)
+    check_readable(instance)
     python = instance.programs / "ministack/bin/python"
     if not python.exists():
         raise LocalError(f"MiniStack is not installed at {python}; start it by make up")
@@ -201,14 +216,31 @@ def protect_keys(instance: LocalInstance) -> None:
 
 
 def stop(instance: LocalInstance) -> bool:
-    """Stop MiniStack cleanly, so that it saves its state; True if it ran."""
-    return find_program(instance).stop(SECONDS_TO_STOP)
+    """Stop MiniStack cleanly, so that it saves its state; True if it ran.
+
+    Raises:
+        LocalError: there is no room for its state, and it still runs; or it has not saved it.
+    """
+    process = find_program(instance)
+    if process.pid is None:
+        return process.stop(SECONDS_TO_STOP)
+    check_room(instance)
+    began = time.time()
+    process.stop(SECONDS_TO_STOP)
+    check_saved(instance, began)
+    return True
+
+
+def abandon(instance: LocalInstance) -> None:
+    """Stop MiniStack, whether it can save its state or not: its data is to be forgotten."""
+    find_program(instance).stop(SECONDS_TO_STOP)
 
 
 def is_healthy(instance: LocalInstance) -> bool:
     """Whether MiniStack answers."""
     try:
-        return httpx.get(f"{instance.endpoint}/_ministack/health", timeout=2).is_success
+        url = f"{instance.endpoint}/_ministack/health"
+        return httpx.get(url, timeout=2, trust_env=False).is_success
     except httpx.HTTPError:
         return False
 
@@ -238,6 +270,19 @@ def _settings(instance: LocalInstance) -> dict[str, str]:
         "LOG_LEVEL": os.environ.get("LOG_LEVEL", "INFO"),
         "PYTHONDONTWRITEBYTECODE": "",
     }
+
+
+def _check_name() -> None:
+    """Check that the API's name leads to its address: some machines know localhost by IPv6 only."""
+    try:
+        found = socket.getaddrinfo("localhost", None, socket.AF_INET)
+    except OSError:
+        found = []
+    if "127.0.0.1" not in {address[0] for *_, address in found}:
+        raise LocalError(
+            "localhost is not 127.0.0.1 on this machine, where the API will be: add the line "
+            "127.0.0.1 localhost to /etc/hosts"
+        )
 
 
 def _check_port(port: int) -> None:

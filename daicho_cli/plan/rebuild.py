@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 
+from daicho.layout.repairs import MAX_RUN_ID, REPAIR_MARK
 from daicho.layout.reservations import build_reservations
 from daicho.plan import EntityPlan, RetiringPlan
 from daicho.plan.instances import Numbered
@@ -165,6 +167,43 @@ def estimate_rebuild(
     count_units = counted.write + announced
     dollars = prices.price_units(reads, touches + row_units + count_units)
     return RebuildEstimate(touches, row_units, count_units, reads, dollars, seconds)
+
+
+def estimate_repair(
+    change: EntityChange,
+    read: ItemsRead,
+    size: TableSize,
+    prices: Prices,
+    check: LimitCheck | None = None,
+    *,
+    rate: float = DEFAULT_RATE,
+) -> EntityRebuild:
+    """Estimate a run that writes all rows of an entity's items again; as `estimate_entity`.
+
+    A row is a unit in the table and one in its index. The job and the projector read them all.
+    """
+    sample, images = LimitCheck(), read.entities[change.entity].images
+    derivable = [image for image in images if sample.add(change.plan, image) is not None]
+    items = read.count_items(change.entity, size)
+    share = items.count / len(derivable) if derivable else 0.0
+    touches = rows = reads = 0.0
+    names: set[str] = set()
+    for image in derivable:
+        named = list(list_row_images(change.plan, image))
+        names |= {name for name, _ in named}
+        derived = [row for _, row in named]
+        touches += measure_write(image, {**image, REPAIR_MARK: {"S": "x" * MAX_RUN_ID}})
+        rows += sum(measure_write(None, row) for row in derived)
+        reads += sum(map(_count_scanned_units, (image, *derived)))
+        reads += 2 * ceil(sum(map(measure_image, derived)) / READ_UNIT_BYTES)
+    seconds = (touches + rows) * share / rate
+    traffic = Traffic(days=seconds / SECONDS_A_DAY, stream=StreamTraffic())
+    announced = counting.compute_stream_load(traffic, items.count).batches if rows else 0.0
+    touches, rows, reads = touches * share, rows * share + announced, reads * share
+    dollars = prices.price_units(reads, touches + rows)
+    estimate = RebuildEstimate(touches, rows, 0.0, reads, dollars, seconds)
+    declared = tuple(sorted(names)) or ("rows",)
+    return EntityRebuild(change.entity, declared, items, estimate, check or sample, len(derivable))
 
 
 def _select(plan: EntityPlan, instances: Collection[tuple[str, int]]) -> EntityPlan:

@@ -24,6 +24,7 @@ from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES
 from daicho.jobs.state_machine import REDRIVE_PREFIX
 from daicho.local import ops, project
 from daicho.plan import Ledger
+from daicho.plan.event_filters import HEARTBEAT_TYPE
 from daicho.project import Project
 from daicho.storage.bucket import Bucket
 from daicho_cli.local.lifecycle import find_sample_data
@@ -114,11 +115,12 @@ class ConsoleStack:
         )
         self._rollup = rollup.build(settings, self.ledger, dependencies)
         self._jobs = jobs.build(settings, self.ledger, dependencies)
-        self._redrives = redrive.build(settings, self.ledger, dependencies)
+        waiting = replace(dependencies, sleep=self._deliver)
+        self._redrives = redrive.build(settings, self.ledger, waiting)
         projector = project.build(settings, self.ledger, dependencies)
         archiver = archive.build(settings, self.ledger, dependencies)
         consumers = [
-            Consumer(projector, self.ledger.derived_types),
+            Consumer(projector, (*self.ledger.derived_types, HEARTBEAT_TYPE)),
             Consumer(archiver, self.ledger.archived_types),
         ]
         self._dynamodb = dynamodb
@@ -167,6 +169,11 @@ class ConsoleStack:
                 pass
             self._advance_jobs()
             self.pump.run()
+
+    def _deliver(self, seconds: float) -> None:
+        """Deliver the heartbeats that a dismissal waits for; the thread that would do it waits."""
+        self.pump.run()
+        time.sleep(min(seconds, SECONDS_BETWEEN_READS))
 
     def expire_items(self, days: int) -> None:
         """DynamoDB deletes the items that expire within ``days``, and they are archived."""

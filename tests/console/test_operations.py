@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
 from playwright.sync_api import Page, expect
 
 from tests.console.browser import check_accessibility, sign_in
@@ -85,6 +86,48 @@ def test_a_newcomer_finds_and_redrives_what_failed(operator: Page, server: Conso
     expect(page.locator(".poll-line .total")).to_have_text("2")
     open_address(page, "#/ops/log", "Log")
     expect(page.get_by_role("cell", name="start redrive").first).to_be_visible()
+
+
+def test_what_no_code_can_compute_is_dismissed(
+    operator: Page, server: ConsoleStack, dynamodb: DynamoDBClient
+) -> None:
+    song = "dismissed-song"
+    call(server, "PUT", f"/products/{song}", {"genre": "Rock", "price": "2.00"})
+    sold = {"song": song, "at": "2097-05-01T00:00:00Z"}
+    spoiled, good = (call(server, "POST", "/sales", sold)["id"] for _ in range(2))
+    server.catch_up()
+    revenue = "/revenue/2097-05"
+    assert call(server, "GET", revenue)["total"] == "4.00"
+
+    # A program writes a price that is no number.
+    dynamodb.update_item(
+        TableName=server.table_name,
+        Key={"PK": {"S": f"{TENANTS[0]}#Sale#{spoiled}"}, "SK": {"S": "-"}},
+        UpdateExpression="SET price = :price ADD version :one",
+        ExpressionAttributeValues={":price": {"S": "two"}, ":one": {"N": "1"}},
+    )
+    server.catch_up()
+
+    # Its record is in quarantine; the preview names the item.
+    page = operator
+    open_address(page, "#/ops/quarantine", "Quarantine")
+    page.get_by_role("table").get_by_role("link", name="Sale").first.click()
+    expect(page.get_by_text("KeyError: 'N'")).to_be_visible()
+    page.get_by_role("button", name="Dismiss").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text(f"{spoiled} / -, which is in no list and no figure")
+    dialog.get_by_role("button", name="Dismiss 1").click()
+    expect(page.get_by_text("succeeded")).to_be_visible(timeout=20_000)
+    open_address(page, "#/ops/quarantine", "Quarantine")
+    expect(page.get_by_text("Nothing is set aside")).to_be_visible()
+
+    # The figure is that of the other sale, and 0 when both are removed.
+    server.catch_up()
+    assert call(server, "GET", revenue)["total"] == "2.00"
+    call(server, "DELETE", f"/sales/{spoiled}")
+    call(server, "DELETE", f"/sales/{good}")
+    server.catch_up()
+    assert call(server, "GET", revenue)["count"] == 0
 
 
 def test_every_page_of_operators_is_accessible(operator: Page) -> None:

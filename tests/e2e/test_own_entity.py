@@ -27,7 +27,10 @@ from tests.support.how_to_page import FENCE, HowToPage
 from tests.support.repository import ROOT
 
 UV = Path(sys.executable).parent / "uv"
-FROM_OUTSIDE = ("MAKE", "MFLAGS", "PYTEST", "PYTHON", "VIRTUAL_ENV", "AWS_", "DAICHO_")
+FROM_OUTSIDE = (
+    *("MAKE", "MFLAGS", "PYTEST", "PYTHON", "VIRTUAL_ENV", "AWS_", "DAICHO_"),
+    *("LANG", "LC_"),
+)
 """Variables by their beginning that somebody who clones the project does not have."""
 OWN_TEST = Path("tests/integration/api/test_tickets.py")
 
@@ -85,7 +88,7 @@ class Project:
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Project]:
     """The clone, with the local stack that is started in it; it ends with the test."""
-    clone = Project(tmp_path / "project")
+    clone = Project(tmp_path / "my projéct")
     yield clone
     if (clone.folder / ".local").is_dir():
         clone.make("reset")
@@ -111,7 +114,7 @@ def test_the_commands_of_the_readme(project: Project) -> None:
 
     shutil.copy(project.folder / "examples/invoicing.py", project.folder / "functions/domains")
     assert "generations: Invoice 1" in project.make("generation")
-    project.variables["PORT"] = str(free_port())
+    project.variables |= {"PORT": str(free_port()), **build_hostile_variables(project.folder)}
     printed = paste("make up")
     stack: dict[str, Any] = json.loads((project.folder / ".local/stack.json").read_text("utf-8"))
     assert f"URL={stack['url']}" in printed
@@ -150,6 +153,27 @@ def test_the_commands_of_the_readme(project: Project) -> None:
     paste("make down")
     paste("make reset")
     assert pasted - NOT_RUN == README_COMMANDS - NOT_RUN
+
+
+def build_hostile_variables(folder: Path) -> dict[str, str]:
+    """What a company sets for its machines, none of which concerns the local AWS.
+
+    A proxy that nobody may use, a profile that does not exist, settings of AWS that are none, and
+    an old Node.js first on the path.
+    """
+    old = folder.parent / "old"
+    old.mkdir()
+    (old / "node").write_text("#!/bin/sh\necho v8.0.0\nexit 1\n", "ascii")
+    (old / "node").chmod(0o755)
+    nowhere = "http://127.0.0.1:9"
+    return {
+        **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "https_proxy"), nowhere),
+        "AWS_PROFILE": "missing",
+        "AWS_ENDPOINT_URL": nowhere,
+        "AWS_RETRY_MODE": "none-such",
+        "AWS_CA_BUNDLE": "/nonexistent",
+        "PATH": f"{old}{os.pathsep}{os.environ['PATH']}",
+    }
 
 
 def check_invoice_tutorial(project: Project) -> None:

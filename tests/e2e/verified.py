@@ -13,7 +13,7 @@ from daicho.tally.rankings import build_ranking_key
 from daicho.tally.reader import read_rolled_up_amount
 from daicho.tally.slots import TallyName
 from daicho.tally.total_items import build_total_key
-from daicho_cli.local.instance import REGION
+from daicho_cli.local.environment import REGION
 from tests.support.consistency import compute_amounts, differences, list_base_items
 from tests.support.derived_state import items_of
 

@@ -11,6 +11,7 @@ from daicho.cdk.functions import grants
 from daicho.stream.claims import render_payload_name
 from daicho.stream.failed_batch import DONE_PREFIX
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX as DISCARDED
+from daicho.stream.journal import JOURNAL_PREFIX
 
 QUARANTINED = "quarantine/"
 ACTIONS = {
@@ -46,10 +47,12 @@ def test_the_archive_is_granted_what_it_needs_of_the_bucket() -> None:
 
 
 def test_the_projector_is_granted_what_it_needs_to_set_poison_aside() -> None:
-    (prefix,) = grants.PROJECT.failures
-    assert render_payload_name("shard", "label#1").startswith(prefix.removesuffix("*"))
+    payloads, journal = grants.PROJECT.failures
+    assert render_payload_name("shard", "label#1").startswith(payloads.removesuffix("*"))
+    assert journal.removesuffix("*") == JOURNAL_PREFIX
     needs = needed("daicho.stream.quarantine:QuarantineBucket")
-    assert set(grants.PROJECT.failures[prefix]) == needs
+    assert set(grants.PROJECT.failures[payloads]) == needs
+    assert set(grants.PROJECT.failures[journal]) == needs
 
 
 def test_the_audit_is_granted_what_it_needs_and_changes_no_object() -> None:

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from daicho_cli.local.instance import REGION
+from daicho_cli.local.environment import REGION
 from tests.support.repository import PROGRAMS
 
 PYTHON = PROGRAMS / "ministack/bin/python"

@@ -93,8 +93,8 @@ class House:
         if seconds and self.roll_up is not None:
             self.roll_up({}, Context())
 
-    def step(self, seconds: float = 300.0) -> JobStep:
-        """One invocation."""
+    def step(self, seconds: float = 300.0, job: RebuildJob | None = None) -> JobStep:
+        """One invocation. ``job``: by default the rebuild."""
         until = self.now + dt.timedelta(seconds=seconds)
         budget = RetryBudget(
             lambda: (until - self.now).total_seconds(),  # noqa: PLW0108  # its time moves
@@ -102,7 +102,8 @@ class House:
             self.pause,
             lambda: 0.5,
         )
-        step = self.jobs.run_step(self.find_job().id, budget)
+        job = job or self.find_job()
+        step = self.jobs.run_step(job.machine_input["job"], budget)
         self.pause(step.wait)
         return step
 

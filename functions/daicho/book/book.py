@@ -31,7 +31,7 @@ from daicho.declare.stored_objects import SignedRequest
 from daicho.errors import Conflict, Invalid, KeyReused, UnavailableError
 from daicho.items.mapper import to_item
 from daicho.items.projection import View, ViewPage, build_view, list_attributes
-from daicho.items.readable_items import ReadableItems, read_each
+from daicho.items.readable_items import ReadableItems, check_image, read_each
 from daicho.plan import Ledger
 from daicho.plan.calendar import CalendarUnit
 from daicho.query.access import SYSTEM, Access
@@ -127,6 +127,7 @@ class Book:
         image = self._tools.reader.find_image(ref, consistent=consistent, max_age=max_age)
         if image is None:
             return None
+        check_image(ref.entity, self._ledger, image)
         if ref.entity.split_field_ is None:
             return to_item(ref.entity, image, self._ledger)
         return self._tools.sections.read_item(ref.entity, image)

@@ -9,7 +9,7 @@ from daicho.declare.entity import E, Entity
 from daicho.declare.queries import ItemRef, UniqueRef
 from daicho.errors import UnreadableError
 from daicho.items.mapper import to_item
-from daicho.items.readable_items import log_unreadable
+from daicho.items.readable_items import check_image, log_unreadable
 from daicho.layout.base_item import is_expired
 from daicho.query.access import Access
 from daicho.query.key_resolver import KeyResolver
@@ -94,6 +94,7 @@ class ItemReader:
 
     def _read_item(self, ref: ItemRef[E], image: Image) -> E | None:
         try:
+            check_image(ref.entity, self.key_resolver.ledger, image)
             return to_item(ref.entity, image, self.key_resolver.ledger)
         except UnreadableError as error:
             log_unreadable(image, error)

@@ -10,7 +10,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.queries import SectionRef
 from daicho.declare.results import SectionValue
 from daicho.declare.split import attach_sections
-from daicho.items.mapper import to_item
+from daicho.items.mapper import UNREADABLE, explain_unreadable, to_item
 from daicho.items.section_values import read_section
 from daicho.layout.sections import Manifest, check_name
 from daicho.query.access import Access
@@ -43,11 +43,15 @@ class BookSections:
         transaction = self.get_transaction()
         if transaction is not None:
             transaction.check_sections_unchanged(get_key(head))
-        document = read_document(self.table, head, entity.__name__)
-        if isinstance(document, SectionsRead):
-            item = to_item(entity, document.head, self.key_resolver.ledger)
-            values = document.get_values().items()
-            return attach_sections(item, {n: read_section(entity, value) for n, value in values})
+        try:
+            document = read_document(self.table, head, entity.__name__)
+            if isinstance(document, SectionsRead):
+                item = to_item(entity, document.head, self.key_resolver.ledger)
+                values = document.get_values().items()
+                read = {name: read_section(entity, value) for name, value in values}
+                return attach_sections(item, read)
+        except UNREADABLE as error:
+            raise explain_unreadable(entity, head, error) from error
         return None if document is None else to_item(entity, document, self.key_resolver.ledger)
 
     def find_section(self, ref: SectionRef[Any]) -> SectionValue | None:
@@ -76,7 +80,10 @@ class BookSections:
             return None
         manifest = Manifest.from_image(newest)
         began = 0 if manifest is None else manifest.began
-        value = read_section(entity, json.loads(section.text))
+        try:
+            value = read_section(entity, json.loads(section.text))
+        except UNREADABLE as error:
+            raise explain_unreadable(entity, newest, error) from error
         return SectionValue(value, section.changed or began)
 
 

@@ -95,7 +95,8 @@ class BookTotals:
                 amounts = totals.read_members_live()
             scores, end = totals.rank_amounts(amounts, start, limit)
         scores = totals.complete_scores(scores, amounts, self.parallelism)
-        return Chart(scores, binding.write_cursor(end), as_of, rolled_up=not live)
+        cursor = binding.write_cursor(end)
+        return Chart(scores, cursor, as_of, not live, totals.unreadable)
 
     def _resolve_ranking(
         self, query: RankingQuery, cursor: str | None, *, live: bool

@@ -117,6 +117,8 @@ DONE_DAYS = 90
 VERIFY_PREFIX = "verify/"
 VERIFY_DAYS = 30
 """Days that the findings of a verification are kept."""
+JOURNAL_PREFIX, JOURNAL_DAYS = "journal/", 4
+"""What a verification writes, which is over after two days (rule 36)."""
 GLACIER_DAYS = 90
 """Days until an archived object gets a cheaper class, which queries read at once too."""
 ANSWER_DAYS = 7
@@ -139,7 +141,7 @@ class Buckets(Construct):
         if not settings.is_local:
             self._access_logs = self._create_access_logs()
         self.archive = self._create_archive()
-        # Only what was applied expires, and the findings of verifications: all else waits.
+        # Nothing in it expires but what was applied, and what verifications wrote.
         self.failures = self._bucket(
             "Failures",
             rules=[
@@ -148,6 +150,12 @@ class Buckets(Construct):
                 ),
                 s3.LifecycleRule(
                     id="verify", prefix=VERIFY_PREFIX, expiration=Duration.days(VERIFY_DAYS)
+                ),
+                s3.LifecycleRule(
+                    id="journal",
+                    prefix=JOURNAL_PREFIX,
+                    expiration=Duration.days(JOURNAL_DAYS),
+                    noncurrent_version_expiration=Duration.days(1),
                 ),
                 _leftovers(),
             ],

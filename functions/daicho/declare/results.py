@@ -163,10 +163,12 @@ class Page(Generic[E]):
 class Chart:
     """Scores from the highest, and the cursor that continues behind them: None only at the end.
 
-    ``as_of`` and ``rolled_up``: see `Score`. They apply to all scores of the page.
+    ``as_of`` and ``rolled_up``: see `Score`. They apply to all scores of the page. ``unreadable``:
+    members that it leaves out, because their stored totals are damaged.
     """
 
     items: list[Score]
     cursor: str | None
     as_of: dt.datetime | None = None
     rolled_up: bool = True
+    unreadable: Sequence[UnreadableItem] = ()

@@ -9,7 +9,9 @@ from typing import Generic, TypeVar
 from daicho.declare.entity import Entity
 from daicho.declare.results import UnreadableItem
 from daicho.errors import UnreadableError
-from daicho.layout.base_item import NO_VALUE
+from daicho.items.mapper import UNREADABLE
+from daicho.layout import item_keys
+from daicho.layout.base_item import DAMAGE, NO_VALUE
 from daicho.plan import Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
@@ -42,6 +44,7 @@ def read_each(
     unreadable: list[UnreadableItem] = []
     for image in images:
         try:
+            check_image(entity, ledger, image)
             values.append(read(image))
         except UnreadableError as error:
             log_unreadable(image, error)
@@ -49,6 +52,34 @@ def read_each(
         else:
             readable.append(image)
     return ReadableItems(values, readable, unreadable)
+
+
+def check_image(entity: type[Entity], ledger: Ledger, image: Image) -> None:
+    """Check what an image states of itself besides the fields.
+
+    Raises:
+        UnreadableError: it takes the place of one that is damaged. Or it is at another key, or in
+            another list of an edge, than its fields give; or it has another type.
+    """
+    name = entity.__name__
+    if DAMAGE in image:
+        raise UnreadableError(name, image[DAMAGE]["S"])
+    if "PK" not in image or keys.parse(image["PK"]["S"])[1] != name:
+        return  # a copy in an index row, or a version item
+    if image.get("type") != {"S": name}:
+        raise UnreadableError(
+            name, "it is not the entity, so nothing is derived from the item", "type"
+        )
+    tenant, plan = keys.parse_first(image["PK"]["S"]), ledger.current_generation(name).plan
+    try:
+        key = item_keys.build_base_key(tenant, plan, image)
+        edge = item_keys.build_inverted_key(tenant, plan, image) if plan.key.edge else None
+    except UNREADABLE:
+        return  # whoever reads the fields explains it
+    stored = image.get("GSI1PK"), image.get("GSI1SK")
+    is_edge = edge is None or stored == ({"S": edge.pk}, {"S": edge.sk})
+    if key != get_key(image) or not is_edge:
+        raise UnreadableError(name, "its keys are not those of its fields", plan.key.fields[0])
 
 
 def log_unreadable(image: Image, error: UnreadableError) -> None:
@@ -61,6 +92,8 @@ def _describe(
 ) -> UnreadableItem:
     """The fields of its key are read from the key itself: as attributes they may be wrong too."""
     plan, key = ledger.current_generation(entity.__name__).plan, get_key(image)
+    if keys.parse(key.pk)[1] != plan.name:  # a version, or a copy in an index row
+        key = item_keys.parse_derived_partition(key.pk)
     partition = keys.parse(key.pk)[2:][: len(plan.key.partition)]  # without tenant, type and shard
     texts = (*partition, *keys.parse(key.sk)[: len(plan.key.sort)])
     named = {

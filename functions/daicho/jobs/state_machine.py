@@ -15,6 +15,7 @@ RESTORE_PREFIX = "restore-"
 PURGE_PREFIX = "purge-"
 REDRIVE_PREFIX = "redrive-"
 VERIFY_PREFIX = "verify-"
+REPAIR_PREFIX = "repair-"
 """With the id of a job of this kind: what the state machine gets as the job. Deletions of tenants
 and rebuilds have their id alone."""
 

@@ -12,6 +12,8 @@ from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 
 NO_VALUE: AttributeValue = {}
+DAMAGE = "_damage"
+"""On no stored item: what is wrong, on an image that takes the place of one that is damaged."""
 
 
 def build_base_item(

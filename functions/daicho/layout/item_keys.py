@@ -214,9 +214,9 @@ def render_owned_partition(base: ItemKey, owned: str) -> str:
 
 
 def parse_derived_partition(pk: str) -> ItemKey:
-    """Read the base item's key from a derived item's partition key."""
+    """Read the base item's key from the partition key of a derived item, or of a version."""
     tenant, entity, behind, sk = keys.parse(pk)
-    head = keys.render(tenant, entity.removeprefix("~"))
+    head = keys.render(tenant, entity[1:])
     return ItemKey(f"{head}{keys.DELIMITER}{behind}" if behind else head, sk)
 
 

@@ -38,7 +38,7 @@ RECENT_BYTES, RECENT = 400, 32
 
 
 class TornError(Exception):
-    """Pieces of a section are missing: it was replaced while it was read."""
+    """Sections are not whole, or not all there: they were replaced meanwhile, or are damaged."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,21 @@ class Manifest:
             recent=tuple(recent),
             complete=complete,
         )
+
+    def join_whole(self, items: Iterable[Image]) -> dict[str, Section]:
+        """The sections of a document, by name, if they are as many and as large as they should be.
+
+        Raises:
+            TornError: they are not.
+        """
+        sections = join_pieces(items)
+        weight = sum(section.weight for section in sections.values())
+        if (len(sections), weight) != (self.count, self.weight):
+            raise TornError(
+                f"{len(sections)} sections of {weight} bytes are stored, not {self.count} of "
+                f"{self.weight}"
+            )
+        return sections
 
     def list_changed_since(self, version: int) -> frozenset[str] | None:
         """The sections that were changed after ``version``. None if that is not recorded."""
@@ -221,8 +236,15 @@ def join_pieces(items: Iterable[Image]) -> dict[str, Section]:
     """The sections of these items, by name, in their places. Pieces without an item are ignored.
 
     Raises:
-        TornError: pieces of a section are missing.
+        TornError: pieces of a section are missing, or are no text.
     """
+    try:
+        return _join_items(items)
+    except (ArithmeticError, KeyError, TypeError, ValueError) as error:
+        raise TornError("a section is damaged") from error
+
+
+def _join_items(items: Iterable[Image]) -> dict[str, Section]:
     firsts: dict[str, Image] = {}
     pieces: dict[tuple[str, str, int], str] = {}
     for item in items:
@@ -247,7 +269,7 @@ def _join_text(name: str, first: Image, pieces: Mapping[tuple[str, str, int], st
             many = range(attributes.get_integer(first, "pieces") or 0)
             text = "".join(pieces[name, piece, number] for number in many)
         except KeyError as error:
-            raise TornError(name) from error
+            raise TornError(f"section {name} is not whole") from error
     return Section(name, text, place, attributes.get_integer(first, "changed"))
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import datetime as dt
 
 from daicho.layout import item_keys
-from daicho.layout.base_item import get_version
+from daicho.layout.base_item import DAMAGE, get_version
 from daicho.plan import EntityPlan
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, item_key, keys
@@ -77,6 +77,11 @@ def render_version_number(number: int) -> str:
     return keys.render_scalar(number)
 
 
+def get_number(version: Image) -> int:
+    """The number of a version item, by its key."""
+    return int(version["SK"]["S"])
+
+
 def build_version_key(base: ItemKey, entity: str, number: int) -> ItemKey:
     """The key of a version item."""
     return ItemKey(render_history_partition(base, entity), render_version_number(number))
@@ -123,6 +128,27 @@ def build_forgotten_marker(version: Image, now: int) -> Values:
     kept = {name: version[name] for name in ("PK", "SK", "version")}
     ttl: AttributeValue = {"N": str(now + FORGOTTEN_SECONDS)}
     return {**kept, DELETED: {"BOOL": True}, "ttl": ttl}
+
+
+def build_missing_version(image: Image, partition: str, first: int, last: int) -> Values:
+    """What a page shows in place of the versions from ``first`` to ``last``, which are missing.
+
+    ``image``: the base item, or another version of it. ``partition``: of its versions.
+    """
+    numbers = f"version {last} is" if first == last else f"versions {first} to {last} are"
+    key = to_key_image(ItemKey(partition, render_version_number(last)))
+    return {**image, **key, DAMAGE: {"S": f"{numbers} missing"}}
+
+
+def find_gap(older: Image, newer: Image) -> tuple[int, int] | None:
+    """The first and the last number that are missing between two versions; None if none are.
+
+    Versions are forgotten from the oldest on, so there is no gap above one that is kept. Code that
+    keeps no versions leaves one: the next version item lacks the time at which it was written.
+    """
+    first, last = get_number(older) + 1, get_number(newer) - 1
+    is_damage = first <= last and not is_forgotten(older) and "versioned_at" in newer
+    return (first, last) if is_damage else None
 
 
 def split_versioned_image(image: Image, number: int, at: dt.datetime) -> Values:

@@ -7,6 +7,7 @@ their rows get inverted orders.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -15,9 +16,10 @@ from typing import NamedTuple, TypeVar
 from daicho.derive import derived_items
 from daicho.items.mapper import UNREADABLE
 from daicho.layout import item_keys
-from daicho.layout.base_item import is_expired
+from daicho.layout.base_item import DAMAGE, is_expired
 from daicho.plan import EntityPlan, Ledger, ListingPlan, NewerGenerationError, SearchPlan
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.runtime.metrics import emit_damage
 from daicho.search import grams
 from daicho.search.keyword import Keyword
 from daicho.search.pager import FetchedItems
@@ -32,9 +34,11 @@ from daicho.search.posting_lists import (
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.capacity import READ_UNIT_BYTES
+from daicho.storage.item_key import EMPTY_SORT_KEY
 from daicho.storage.requests import KeyRange, Query
 from daicho.storage.table import Table
 
+logger = logging.getLogger(__name__)
 INDEX = "GSI2"
 ORDER = f"{INDEX}SK"
 NumberedDeclaration = TypeVar("NumberedDeclaration", ListingPlan, SearchPlan)
@@ -133,9 +137,7 @@ class IndexReader:
     def fetch(self, keys: Sequence[RowKey], *, consistent: bool) -> FetchedItems[RowKey, Image]:
         """The items of index rows: read by their partition keys, or the copies in the rows."""
         if self.is_copied:
-            return FetchedItems(
-                {key: derived_items.read_copy(key.copy) for key in keys}, requests=0
-            )
+            return FetchedItems({key: _read_copy(key) for key in keys}, requests=0)
         bases = {item_keys.parse_derived_partition(key.partition): key for key in keys}
         batch = self.table.batch_get(bases, consistent=consistent)
         return FetchedItems(
@@ -189,24 +191,60 @@ class IndexReader:
         else:
             query = replace(query, low=bounds.low or None, high=bounds.high or None)
         page = self.table.query(query)
+        placed = [row for row in page.items if self._is_placed(row, request.list)]
+        if len(placed) < len(page.items):
+            emit_damage(len(page.items) - len(placed))
         rows = [
             PostingRow(
                 invert_order(order) if self.is_reversed else order,
                 self._get_row_key(row),
                 *(_get_position(row) if request.rests else ()),
             )
-            for row in page.items
+            for row in placed
             # A condition with two ends includes both of them. No row is at the open end of a range,
             # because the key of the item follows in its order.
             if (order := row[ORDER]["S"]) != excluded
         ]
         return Block(rows, page.last, page.units)
 
+    def _is_placed(self, row: Image, list_key: str) -> bool:
+        """Whether a row is in the list of which it is, with the key fields of its item.
+
+        One write puts all of it, so a row that lags is as consistent as any. Others are logged.
+        """
+        name, since, *parts = list_key.split(keys.DELIMITER)[1:]
+        own_name, own_since, *own_parts = row["SK"]["S"].split(keys.DELIMITER)
+        if isinstance(self.predicates[0], SearchPredicate):
+            is_of_list = own_parts[:1] == parts[:1]
+        else:
+            is_of_list = own_parts in (parts, parts[:-1])  # the last one may be a shard
+        base = item_keys.parse_derived_partition(row["PK"]["S"])
+        plan = self.ledger.current_generation(self.entity).plan
+        partition = base.pk.split(keys.DELIMITER)[2:][: len(plan.key.partition)]
+        fields = [*partition, *(base.sk.split(keys.DELIMITER) if plan.key.sort else ())]
+        if (
+            is_of_list
+            and (f"{self.entity}.{own_name}", own_since) == (name, since)
+            and row[ORDER]["S"].split(keys.DELIMITER)[-len(fields) :] == fields
+        ):
+            return True
+        logger.error("an index row is in a wrong list: %s in %s", row["PK"]["S"], list_key)
+        return False
+
     def _get_row_key(self, row: Image) -> RowKey:
         partition = row["PK"]["S"]
         if self.is_copied:
-            return RowKey(partition, row[derived_items.COPY_ATTRIBUTE]["S"])
+            return RowKey(partition, attributes.get_text(row, derived_items.COPY_ATTRIBUTE) or "")
         return RowKey(partition)
+
+
+def _read_copy(key: RowKey) -> Image:
+    """The copy in a row, with the partition of the row."""
+    row: Image = {"PK": {"S": key.partition}, "SK": {"S": EMPTY_SORT_KEY}}
+    try:
+        return {**row, **derived_items.read_copy(key.copy)}
+    except (TypeError, ValueError):
+        return {**row, DAMAGE: {"S": "its row in the index has no copy of it"}}
 
 
 def _get_position(row: Image) -> tuple[str, ...]:

@@ -16,9 +16,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from daicho.errors import ThrottledError
+from daicho.errors import ThrottledError, UnreadableError
 from daicho.layout.base_item import get_version
 from daicho.layout.sections import (
+    MANIFEST,
     Manifest,
     Section,
     TornError,
@@ -61,9 +62,11 @@ def read_document(table: Table, head: Image, entity: str) -> SectionsRead | Imag
 
     Raises:
         ThrottledError: the document has changed all the time, for 8 seconds.
+        UnreadableError: its sections are not those that its head counts, twice without a change.
     """
     key, now = get_key(head), head
     partition = render_sections_partition(key, entity)
+    doubted: Image | None = None
     for _ in RetryBudget.for_seconds(READ_RETRY_S, longest=MAX_PAUSE_S).count_attempts():
         manifest = Manifest.from_image(now)
         if manifest is None:
@@ -71,8 +74,13 @@ def read_document(table: Table, head: Image, entity: str) -> SectionsRead | Imag
         items = dict(_read_items(table, partition, keys.render_prefix(manifest.epoch)))
         newest, exact = _catch_up(table, partition, now, items)
         if exact and newest is not None:
-            latest = Manifest.from_image(newest)
-            return SectionsRead(newest, latest or manifest, join_pieces(items.values()))
+            latest = Manifest.from_image(newest) or manifest
+            try:
+                return SectionsRead(newest, latest, latest.join_whole(items.values()))
+            except TornError as error:
+                if newest == doubted:
+                    raise UnreadableError(entity, str(error), MANIFEST) from error
+                doubted = newest
         if newest is None:
             return None
         now = newest
@@ -85,7 +93,12 @@ def read_stored_section(
     """One section, or None if it does not exist, with its head; None without a head.
 
     The manifest of that head must not be None.
+
+    Raises:
+        ThrottledError: the document has changed all the time, for 8 seconds.
+        UnreadableError: the section is not whole, twice without a change.
     """
+    doubted: Image | None = None
     key, now = get_key(head), head
     partition = render_sections_partition(key, entity)
     for _ in RetryBudget.for_seconds(READ_RETRY_S, longest=MAX_PAUSE_S).count_attempts():
@@ -106,7 +119,9 @@ def read_stored_section(
             return None
         if not is_torn and _read_epoch(newest) == manifest.epoch:
             return newest, None
-        now = newest
+        if is_torn and newest == now == doubted:
+            raise UnreadableError(entity, f"section {name} is not whole", MANIFEST)
+        now = doubted = newest
     raise ThrottledError(f"{key} changes all the time")
 
 

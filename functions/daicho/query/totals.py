@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field, replace
@@ -12,12 +13,13 @@ from itertools import islice
 from typing import Any
 
 from daicho.declare.queries import RankingQuery, TotalQuery
-from daicho.declare.results import FieldFigures, Score
+from daicho.declare.results import FieldFigures, Score, UnreadableItem
 from daicho.declare.rules.declared_places import list_declared_places
 from daicho.derive.contributions import Amount
-from daicho.errors import Invalid
+from daicho.errors import Invalid, UnreadableError
 from daicho.items.arguments import check_key_length, render_parts
 from daicho.layout import item_keys
+from daicho.layout.base_item import NO_VALUE
 from daicho.plan import AggregatePlan, CounterPlan, EntityPlan, Part
 from daicho.query.figures.field_figures import Extremes, build_figures, read_extremes
 from daicho.query.instance_chooser import InstanceChooser
@@ -30,16 +32,20 @@ from daicho.storage.requests import Query
 from daicho.storage.scales import pad_decimal
 from daicho.storage.table import Table
 from daicho.tally import slots, total_items
+from daicho.tally.rankings import build_ranking_key
 from daicho.tally.reader import read_live_amount, read_rolled_up_amount
 from daicho.tally.watermark import read_as_of
 
 MAX_RANKS = 10_000
 """Ranks up to this number are counted. A larger rank is reported as beyond this number."""
 
+MISPLACED = "its total is at another place of the ranking than its value"
 MAX_LIVE_GROUPS = 100
 """Members of a ranking that are summed live."""
 
+logger = logging.getLogger(__name__)
 INDEX = "GSI3"
+ORDER = f"{INDEX}SK"
 
 
 @dataclass(frozen=True)
@@ -129,11 +135,15 @@ def resolve_group(
 
 @dataclass(frozen=True)
 class Totals:
-    """Reads the tallies of a group. ``item_cache``: of the function instance."""
+    """Reads the tallies of a group. ``item_cache``: of the function instance.
+
+    ``unreadable``: the rows of its ranking that were left out.
+    """
 
     table: Table
     item_cache: ItemCache
     group: TallyGroup
+    unreadable: list[UnreadableItem] = field(default_factory=list)
 
     def read_as_of(self, *, live: bool) -> dt.datetime | None:
         """The stream time up to which the figures of a group include everything (rule 55).
@@ -154,7 +164,8 @@ class Totals:
         """
         live = amount is not None
         if amount is None:
-            amount = read_rolled_up_amount(self.table, self.group.render_tally(by))
+            total = self.table.get(total_items.build_total_key(self.group.render_tally(by)))
+            amount = self._check_total(by, total)
         has_rank = ranked and amount.items > 0
         rank = self._count_rank(by, amount, live=live) if has_rank else None
         beyond = MAX_RANKS if has_rank and rank is None else None
@@ -176,7 +187,7 @@ class Totals:
         for row in self._read_ranked(start, limit + 1):
             if len(scores) == limit:
                 return scores, last
-            order = row[f"{INDEX}SK"]["S"]
+            order = row[ORDER]["S"]
             total = to_plain_total(attributes.parse_number(row["total"]["N"]), self.group.places)
             rank = previous_rank + len(scores) + 1
             item_count = int(total) if self.group.aggregate.measure == "count" else 0
@@ -197,7 +208,26 @@ class Totals:
             score.by: total_items.build_total_key(group.render_tally(score.by)) for score in scores
         }
         images = self.table.batch_get(totals.values()).require_all()
-        return {by: slots.read_amount(images.get(key)) for by, key in totals.items()}
+        return {by: self._check_total(by, images.get(key)) for by, key in totals.items()}
+
+    def _check_total(self, by: tuple[str, ...], total: Image | None) -> Amount:
+        """The amount of a total, which must be at its place in the ranking.
+
+        Raises:
+            UnreadableError: it is at another place, or not all of it counts the same.
+        """
+        amount = slots.read_amount(total)
+        if total is None or "items" not in total:
+            return amount
+        name = slots.TallyName.parse(self.group.render_tally(by))
+        place = build_ranking_key(name, self.group.plan, self.group.aggregate, amount)
+        stored = total.get(f"{INDEX}PK", NO_VALUE).get("S"), total.get(ORDER, NO_VALUE).get("S")
+        is_count = self.group.aggregate.measure == "count"
+        if stored != ((None, None) if place is None else (place.pk, place.sk)) or (
+            is_count and amount.items != amount.total
+        ):
+            raise UnreadableError(slots.name_tally(total["PK"]["S"]), MISPLACED)
+        return amount
 
     def complete_scores(
         self,
@@ -241,7 +271,7 @@ class Totals:
         rows = list(islice(self._read_ranked(None, MAX_LIVE_GROUPS + 1), MAX_LIVE_GROUPS + 1))
         if len(rows) > MAX_LIVE_GROUPS:
             raise Invalid(f"only up to {MAX_LIVE_GROUPS} are counted live", field="live")
-        members = {_parse_group(row[f"{INDEX}SK"]["S"]) for row in rows}
+        members = {_parse_group(row[ORDER]["S"]) for row in rows}
         return {by: read_live_amount(self.table, self.group.render_tally(by)) for by in members}
 
     def rank_amounts(
@@ -269,7 +299,7 @@ class Totals:
         """Rows of the ranking after ``start``, its shards merged; each query is for ``count``."""
         partitions = self.group.list_rankings
         lists = [self._read_shard(partition, start, count) for partition in partitions]
-        return merge(*lists, key=lambda row: str(row[f"{INDEX}SK"]["S"]))
+        return merge(*lists, key=lambda row: str(row[ORDER]["S"]))
 
     def _read_shard(
         self, partition: str, start: CursorPosition | None, count: int
@@ -280,8 +310,27 @@ class Totals:
             query = replace(query, low=start.order, limit=count + 1)
         for page in self.table.query_pages(query):
             for row in page.items:
-                if start is None or row[f"{INDEX}SK"]["S"] > start.order:
+                is_behind = start is None or row[ORDER]["S"] > start.order
+                if is_behind and self._is_placed(row):
                     yield row
+
+    def _is_placed(self, row: Image) -> bool:
+        """Whether a row is of the member and at the place that its order states.
+
+        It is a copy of its total, so both are always of one time. Others are ``unreadable``.
+        """
+        order, aggregate = row[ORDER]["S"], self.group.aggregate
+        by, total = _parse_group(order), attributes.parse_number(row["total"]["N"])
+        if (
+            render_order(Amount(1, total), by) == order
+            and row["PK"]["S"] == self.group.render_tally(by)
+            and (aggregate.measure != "count" or total > 0)
+        ):
+            return True
+        logger.error("a total is not at its place: %s", row["PK"]["S"])
+        key = {part.field: text for part, text in zip(aggregate.by, by, strict=False)}
+        self.unreadable.append(UnreadableItem(key, MISPLACED))
+        return False
 
     def _count_rank(self, by: tuple[str, ...], amount: Amount, *, live: bool) -> int | None:
         """The rank from 1: counts the members ahead; None if 10,000 are ahead."""

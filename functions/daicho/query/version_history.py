@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from daicho.declare.results import ForgetVersionsResult
 from daicho.items.arguments import check_key_length
 from daicho.items.mapper import check_kept
 from daicho.layout import versions
-from daicho.layout.base_item import get_version, is_expired
+from daicho.layout.base_item import NO_VALUE, get_version, is_expired
 from daicho.layout.versions import VersionState
 from daicho.plan import EntityPlan, Ledger
 from daicho.query.access import SYSTEM, Access
@@ -24,7 +25,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import item_key
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import EVERY_KEY, KeyRange, Query
+from daicho.storage.requests import EVERY_KEY, KeyRange, Query, to_key_image
 from daicho.storage.table import Table
 
 MAX_FORGOTTEN = 1_000
@@ -215,7 +216,7 @@ class VersionHistory:
                 return buffer.images, last_decided
             if not versions.is_marker(image) and not buffer.add_image(image):
                 return buffer.images, last_decided
-            last_decided = CursorPosition(versions.render_version_number(get_version(image)))
+            last_decided = CursorPosition(image["SK"]["S"])
         return buffer.images, None
 
     def _list_versions(
@@ -226,9 +227,14 @@ class VersionHistory:
         The number of a current item without a version item is the highest.
         """
         entity, base, bounds, forward = listed.entity, listed.base, listed.bounds, listed.forward
-        if not forward and start is None and (unkept := self._find_unkept(entity, base, bounds)):
-            yield unkept
         partition = versions.render_history_partition(base, entity.__name__)
+        newest: Image | None = None
+        if not forward and start is None and entity.versioned_ == "copy":
+            state = self.read_state(entity, base)
+            if unkept := _get_unkept(state, partition, bounds):
+                yield unkept
+            elif state.item and bounds.contains(versions.render_version_number(state.last)):
+                newest = state.item
         query = Query(partition, forward=forward, limit=limit + 1, consistent=True)
         rest = bounds
         if start is not None:
@@ -240,16 +246,15 @@ class VersionHistory:
             query = replace(query, below=rest.high)
         else:
             query = replace(query, low=rest.low or None, high=rest.high or None)
-        for page in self.table.query_pages(query) if not rest.is_empty else ():
-            for image in page.items:
-                order = image["SK"]["S"]
-                if rest.contains(order) and (start is None or order != start.order):
-                    yield image
+        pages = self.table.query_pages(query) if not rest.is_empty else ()
+        stored = (image for page in pages for image in page.items)
+        for image in _insert_missing(stored, newest, partition, forward=forward):
+            order = image["SK"]["S"]
+            if rest.contains(order) and (start is None or order != start.order):
+                yield image
         unkept = self._find_unkept(entity, base, bounds) if forward else None
-        if unkept is not None:
-            number = versions.render_version_number(get_version(unkept))
-            if start is None or start.order < number:
-                yield unkept
+        if unkept is not None and (start is None or start.order < unkept["SK"]["S"]):
+            yield unkept
 
     def _find_unkept(
         self, entity: type[Entity], base: ItemKey, bounds: KeyRange = EVERY_KEY
@@ -260,16 +265,43 @@ class VersionHistory:
         """
         if entity.versioned_ == "pointer":
             return None
-        state = self.read_state(entity, base)
-        if state.item is None or not state.unkept:
-            return None
-        if not bounds.contains(versions.render_version_number(state.last)):
-            return None
-        return {**state.item, "version": {"N": str(state.last)}}
+        partition = versions.render_history_partition(base, entity.__name__)
+        return _get_unkept(self.read_state(entity, base), partition, bounds)
 
     def get_entity_plan(self, entity: type[Entity]) -> EntityPlan:
         """The newest plan of an entity."""
         return self.key_resolver.ledger.current_generation(entity.__name__).plan
+
+
+def _get_unkept(state: VersionState, partition: str, bounds: KeyRange) -> Image | None:
+    number = versions.render_version_number(state.last)
+    if state.item is None or not state.unkept or not bounds.contains(number):
+        return None
+    key = to_key_image(ItemKey(partition, number))
+    return {**state.item, **key, "version": {"N": str(state.last)}}
+
+
+def _insert_missing(
+    stored: Iterable[Image], newest: Image | None, partition: str, *, forward: bool
+) -> Iterator[Image]:
+    """Version items in order, with one image in place of those that are missing between two.
+
+    ``newest``: the base item, if it was read before them and has a version item, so that this one
+    or a newer one comes first.
+    """
+    previous: Image | None = None
+    for image in stored:
+        number = versions.get_number(image)
+        if newest is not None and (last := get_version(newest)) > number:
+            yield versions.build_missing_version(newest, partition, number + 1, last)
+        elif previous is not None:
+            gap = versions.find_gap(*((previous, image) if forward else (image, previous)))
+            if gap is not None:
+                yield versions.build_missing_version(image, partition, *gap)
+        yield image
+        previous, newest = image, None
+    if newest is not None:
+        yield versions.build_missing_version(newest, partition, *[get_version(newest)] * 2)
 
 
 def read_pointed_contents(
@@ -277,13 +309,15 @@ def read_pointed_contents(
 ) -> Mapping[ItemKey, Image]:
     """Base items by their keys, each pointer replaced by the version item that it points at.
 
-    The result does not contain an item that is gone by now.
+    The result does not contain an item that is gone by now. The number of a version is never given
+    again, and its item stays, at least as a mark, until a newer one exists. Else it is missing.
     """
-    version_keys = {
-        key: versions.build_version_key(key, image["type"]["S"], get_version(image))
-        for key, image in images.items()
-        if image["type"]["S"] in ledger.pointer_types
-    }
+    version_keys: dict[ItemKey, ItemKey] = {}
+    for base, image in images.items():
+        name = image.get("type", NO_VALUE).get("S", "")
+        with suppress(KeyError, ValueError):  # whoever shows the page explains it
+            if name in ledger.pointer_types:
+                version_keys[base] = versions.build_version_key(base, name, get_version(image))
     if not version_keys:
         return images
     items = table.batch_get(version_keys.values(), consistent=True).require_all()
@@ -293,8 +327,11 @@ def read_pointed_contents(
         if item is None or versions.is_marker(item):
             # It was forgotten after the read of the base item, so a newer version exists.
             item = find_newest_version(table, key.pk)
+            number = get_version(images[base])
+            if item is None or versions.get_number(item) < number:
+                item = versions.build_missing_version(images[base], key.pk, number, number)
         del content[base]
-        if item is not None and not versions.is_marker(item):
+        if not versions.is_marker(item):
             content[base] = item
     return {key: content[key] for key in images if key in content}
 

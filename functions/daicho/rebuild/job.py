@@ -111,6 +111,11 @@ class RebuildJob(TableJob):
     units_per_second: float = 0.0
     taken: int = 0
 
+    @property
+    def machine_input(self) -> dict[str, str]:
+        """What the state machine of jobs gets. No tenant has an empty name."""
+        return {"tenant": "", "job": self.id}
+
     def covers(self, targets: Mapping[str, int]) -> bool:
         """Whether resuming the job builds ``targets``: generations by entity."""
         return self.state != "succeeded" and targets.keys() <= self.targets.keys()

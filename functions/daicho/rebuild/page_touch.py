@@ -53,14 +53,14 @@ class PageTouch:
         counts = PageCounts()
         for image in page.items:
             try:
-                counts.touched += self._touch_item(image)
+                counts.touched += self.touch_item(image)
             except ObstacleError as obstacle:
                 key = get_key(image)
                 counts.left[f"{key.pk} {key.sk}"] = str(obstacle)
                 counts.taken += isinstance(obstacle, NotUniqueError)
         return counts
 
-    def _touch_item(self, image: Image) -> bool:
+    def touch_item(self, image: Image) -> bool:
         """Touch an item; False if it has expired or changed since it was read.
 
         A touch that is throttled lowers the rate and is sent again, alone.
@@ -68,21 +68,21 @@ class PageTouch:
         Raises:
             ThrottledError: it was throttled until the time was over.
         """
-        touch = self._plan_touch(image)
+        touch = self.plan_touch(image)
         self.record_finding()
         failure: ThrottledError | None = None
         for _ in self.retry_budget.count_attempts():
             self.limiter.wait(touch.units)
             try:
                 # At a low rate, or while the table is throttled, the wait may have been long.
-                latest = self._plan_touch(image) if touch.is_outdated(self.now()) else touch
+                latest = self.plan_touch(image) if touch.is_outdated(self.now()) else touch
                 return not latest.is_late(self.now()) and latest.send(self.store)
             except ThrottledError as error:
                 self.limiter.slow_down()
                 failure = error
         raise failure or ThrottledError("no time was left for it")
 
-    def _plan_touch(self, image: Image) -> Touch:
+    def plan_touch(self, image: Image) -> Touch:
         """Plan the touch of an item, and check that no other item has what belongs to it.
 
         Raises:

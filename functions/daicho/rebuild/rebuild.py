@@ -39,6 +39,7 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.parallel_scan import ScanRound
 from daicho.storage.protocols import try_update
+from daicho.storage.requests import Scan
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 
 OLDER_LOCK_FILE = "this function has an older lock file than the stage"
@@ -136,9 +137,12 @@ class RebuildStep(TableStep[RebuildJob]):
             return {"touched": sum(counts.touched for counts in scan_round.results)}
 
         self._speed.begin(job)
+        return self.scan(self._select_items(), self._page_touch.run, count)
+
+    def _select_items(self) -> Scan:
+        """The scan of the pass."""
         # The first pass proves nothing, so it may use reads that cost half as much.
-        scan = select_older_items(job.targets, consistent=job.passes > 1)
-        return self.scan(scan, self._page_touch.run, count)
+        return select_older_items(self.job.targets, consistent=self.job.passes > 1)
 
     def save_round(self) -> None:
         """Save the job: a round is all that is repeated if this function is killed."""
@@ -169,9 +173,7 @@ class RebuildStep(TableStep[RebuildJob]):
             return JobStep(done=False, wait=max(step.wait, BLOCKED_WAIT_S), blocked=True)
         entities = tuple(job.targets)
         watcher = HeartbeatWatcher(on.store, on.stream, now=on.now)
-        # The event filter passes no heartbeat of an entity that derives nothing.
-        derived = tuple(each for each in entities if each in on.ledger.derived_types)
-        run = HeartbeatRun(f"{job.id}-{job.passes}", derived)
+        run = self._name_heartbeats()
         progress = watcher.watch(run, self.budget)
         waiting = "" if progress.has_passed else str(progress)
         if waiting := waiting or self._kept.wait_for_archiver(run.id):
@@ -183,6 +185,12 @@ class RebuildStep(TableStep[RebuildJob]):
         watcher.forget(run)
         self._kept.begin()
         return self._fill_kept_parts()
+
+    def _name_heartbeats(self) -> HeartbeatRun:
+        """The heartbeats of this pass. No filter passes one of an entity that derives nothing."""
+        job, types = self.job, self.on.ledger.derived_types
+        derived = tuple(each for each in job.targets if each in types)
+        return HeartbeatRun(f"{job.machine_input['job']}-{job.passes}", derived)
 
     def _fill_kept_parts(self) -> JobStep:
         """Complete aggregates that keep what expired; then switch the readers."""

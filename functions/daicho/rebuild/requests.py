@@ -6,6 +6,7 @@ import datetime as dt
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from daicho.errors import StoreError, UnavailableError
 from daicho.jobs.lease import JobStore, OvertakenError
@@ -32,6 +33,7 @@ from daicho.storage.table import Table
 
 CHANGE_ATTEMPTS = 20
 """How often a change of a job is tried, which saves its progress meanwhile."""
+Job = TypeVar("Job", bound=RebuildJob)
 _log = logging.getLogger(__name__)
 
 
@@ -50,6 +52,12 @@ def find_job(store: GetsItems) -> RebuildJob | None:
     """The rebuild of the table, if there was one."""
     image = store.get(JOB_KEY, consistent=True)
     return None if image is None else RebuildJob.from_image(image)
+
+
+def reread_job(store: GetsItems, job: Job) -> Job | None:
+    """Read the item of a job once more: it may be another job of its kind by now."""
+    image = store.get(job.item_key, consistent=True)
+    return None if image is None else job.from_image(image)
 
 
 def request_rebuild(
@@ -88,12 +96,12 @@ def request_rebuild(
 
 def change_job(
     store: Table,
-    job: RebuildJob,
+    job: Job,
     now: dt.datetime,
     *,
     rate: float | None = None,
     without: bool = False,
-) -> RebuildJob:
+) -> Job:
     """Change the options of a job, which keeps its position; returns the job.
 
     Raises:
@@ -101,7 +109,7 @@ def change_job(
         StoreError: the table does not answer.
     """
 
-    def change(current: RebuildJob) -> None:
+    def change(current: Job) -> None:
         if rate is not None:
             current.rate, current.effective_rate = rate, 0.0
         current.without = current.without or without
@@ -109,7 +117,7 @@ def change_job(
     return _save_change(store, job, now, change)
 
 
-def pause_job(store: Table, job: RebuildJob, now: dt.datetime) -> RebuildJob:
+def pause_job(store: Table, job: Job, now: dt.datetime) -> Job:
     """Let the execution that works on a job end after its present step; returns the job.
 
     Raises:
@@ -117,7 +125,7 @@ def pause_job(store: Table, job: RebuildJob, now: dt.datetime) -> RebuildJob:
         StoreError: the table does not answer.
     """
 
-    def change(current: RebuildJob) -> None:
+    def change(current: Job) -> None:
         if current.state != "succeeded":
             current.state = "paused"
 
@@ -126,12 +134,12 @@ def pause_job(store: Table, job: RebuildJob, now: dt.datetime) -> RebuildJob:
 
 def resume_job(
     store: Table,
-    job: RebuildJob,
+    job: Job,
     now: dt.datetime,
     *,
     rate: float | None = None,
     without: bool = False,
-) -> RebuildJob:
+) -> Job:
     """Continue a job at its position, by another execution: its ``id`` is new; returns the job.
 
     Raises:
@@ -139,7 +147,7 @@ def resume_job(
         StoreError: the table does not answer.
     """
 
-    def change(current: RebuildJob) -> None:
+    def change(current: Job) -> None:
         current.id, current.state = build_job_id(now, current.rev), "running"
         current.reason = ""
         current.rate, current.effective_rate = rate or current.rate, 0.0
@@ -148,12 +156,10 @@ def resume_job(
     return _save_change(store, job, now, change)
 
 
-def _save_change(
-    store: Table, job: RebuildJob, now: dt.datetime, change: Callable[[RebuildJob], None]
-) -> RebuildJob:
+def _save_change(store: Table, job: Job, now: dt.datetime, change: Callable[[Job], None]) -> Job:
     """Change a job whose steps save their progress meanwhile."""
     for _ in range(CHANGE_ATTEMPTS):
-        current = find_job(store)
+        current = reread_job(store, job)
         if current is None or current.id != job.id:
             break
         change(current)
@@ -247,12 +253,13 @@ def start_purge(
 def start_execution(machine: StateMachine, job: RebuildJob) -> None:
     """Let the state machine work on a job. Once more for one request does nothing.
 
-    No tenant has an empty name. An execution ends once the table has a job of another ``id``.
+    An execution ends once the table has a job of another ``id``.
 
     Raises:
         StoreError: the state machine does not answer.
     """
-    machine.start(f"rebuild-{job.id}-{job.rev}", {"tenant": "", "job": job.id})
+    given = job.machine_input
+    machine.start(f"rebuild-{given['job']}-{job.rev}", given)
 
 
 def _is_needed(ledger: Ledger, state: BackfillState) -> bool:

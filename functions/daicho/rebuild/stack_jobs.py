@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from daicho.jobs.lease import OvertakenError
-from daicho.jobs.state_machine import PURGE_PREFIX
+from daicho.jobs.state_machine import PURGE_PREFIX, REPAIR_PREFIX
 from daicho.jobs.step import JobStep
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.purge import PurgeStep
 from daicho.rebuild.purge_job import PurgeJob, find_purge
 from daicho.rebuild.rebuild import RebuildStep
+from daicho.rebuild.repair import RepairStep
+from daicho.rebuild.repair_job import RepairJob, find_repair
 from daicho.rebuild.requests import find_job
 from daicho.rebuild.table_step import TableDependencies
 from daicho.runtime.retry import RetryBudget
@@ -31,6 +33,8 @@ class StackJobs(TableDependencies):
         if isinstance(job, PurgeJob):
             return PurgeStep(self, job, retry_budget).run()
         try:
+            if isinstance(job, RepairJob):
+                return RepairStep(self, job, retry_budget).run()
             return RebuildStep(self, job, retry_budget).run()
         except OvertakenError:
             # The command changed it, for example its rate: the next step reads it.
@@ -45,7 +49,11 @@ class StackJobs(TableDependencies):
 
     def _find_job(self, name: str) -> RebuildJob | PurgeJob | None:
         """The job of this name; None if the table has another one by now."""
-        job: RebuildJob | PurgeJob | None = find_job(self.store)
+        job: RebuildJob | PurgeJob | None
         if name.startswith(PURGE_PREFIX):
-            name, job = name.removeprefix(PURGE_PREFIX), find_purge(self.store)
-        return job if job is not None and job.id == name else None
+            job = find_purge(self.store)
+        elif name.startswith(REPAIR_PREFIX):
+            job = find_repair(self.store)
+        else:
+            job = find_job(self.store)
+        return job if job is not None and job.machine_input["job"] == name else None

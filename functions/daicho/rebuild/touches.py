@@ -7,12 +7,13 @@ So the projector derives what the new generation has more. Neither the version n
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from daicho.derive import contributions, derived_items
 from daicho.layout.backfill_state import BackfillState, is_complete, render_instance
+from daicho.layout.repairs import REPAIR_MARK
 from daicho.plan import EntityPlan, Ledger
-from daicho.storage import attributes
+from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image, measure_image
 from daicho.storage.capacity import WRITE_UNIT_BYTES
 from daicho.storage.item_key import get_key
@@ -20,6 +21,8 @@ from daicho.storage.requests import Scan, Update
 
 MAX_REPEATED_ITEMS = 1_000
 """Items that are read once more after an interruption."""
+MAX_OPERANDS = 100
+"""The limit of DynamoDB for the operands of ``IN``."""
 MAX_PARALLELISM = 4
 """Segments that are read at once."""
 ITEMS_PER_PAGE = MAX_REPEATED_ITEMS // MAX_PARALLELISM
@@ -47,6 +50,29 @@ def select_older_items(
         names={"#type": "type"},
         values=values,
     )
+
+
+def select_items_of_entities(
+    entities: Iterable[str], tenant: str, run: str, *, limit: int | None = ITEMS_PER_PAGE
+) -> Scan:
+    """A consistent scan of the whole table that returns the items that a repair run touches.
+
+    ``tenant``: only of its items; "" for all. ``limit``: the items that a page reads at most.
+    """
+    values: dict[str, AttributeValue] = {
+        f":e{place}": {"S": entity} for place, entity in enumerate(sorted(entities))
+    }
+    places = [*values]
+    some = (places[at : at + MAX_OPERANDS] for at in range(0, len(places), MAX_OPERANDS))
+    types = " OR ".join(f"#type IN ({', '.join(each)})" for each in some)
+    terms = [f"({types})", "(attribute_not_exists(#repair) OR #repair <> :run)"]
+    values[":run"] = {"S": run}
+    if tenant:
+        terms.append("begins_with(PK, :tenant)")
+        values[":tenant"] = {"S": keys.render_prefix(tenant)}
+    names = {"#type": "type", "#repair": REPAIR_MARK}
+    filter = " AND ".join(terms)
+    return Scan(limit=limit, consistent=True, filter=filter, names=names, values=values)
 
 
 def build_touch(image: Image, generation: int) -> Update:

@@ -13,11 +13,14 @@ import sys
 import time
 from collections.abc import Mapping
 
+DAMAGE_METRIC = "StoredDataDamaged"
 NONE: Mapping[str, float] = {}
 
 
-def emit(counts: Mapping[str, float], seconds: Mapping[str, float] = NONE) -> None:
-    """Write metrics of this stage and service.
+def emit(
+    counts: Mapping[str, float], seconds: Mapping[str, float] = NONE, *, service: str = ""
+) -> None:
+    """Write metrics of this stage and service; ``service``: of another name than the function's.
 
     A metric costs by the hour in which it is written, so counts of zero are left out: a missing
     count raises no alarm. ``seconds`` are always written: some alarms are raised by their absence.
@@ -27,7 +30,7 @@ def emit(counts: Mapping[str, float], seconds: Mapping[str, float] = NONE) -> No
         return
     dimensions = {
         "stage": os.environ.get("STAGE", "local"),
-        "service": os.environ.get("POWERTOOLS_SERVICE_NAME", "daicho"),
+        "service": service or os.environ.get("POWERTOOLS_SERVICE_NAME", "daicho"),
     }
     directive = {
         "Namespace": os.environ.get("POWERTOOLS_METRICS_NAMESPACE", "Daicho"),
@@ -47,6 +50,9 @@ def emit(counts: Mapping[str, float], seconds: Mapping[str, float] = NONE) -> No
     sys.stdout.flush()
 
 
-def emit_unreadable(items: int) -> None:
-    """Count items that are stored and cannot be read, once for each answer that lacks them."""
-    emit({"ItemsUnreadable": items})
+def emit_damage(items: int) -> None:
+    """Count stored items that are not as the library writes them, each time that they are read.
+
+    All functions count in one metric, which has one alarm.
+    """
+    emit({DAMAGE_METRIC: items}, service="table")

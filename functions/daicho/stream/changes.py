@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import field
 
 from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
@@ -32,13 +33,14 @@ class RecordChanges:
     """A record, and everything that follows from it.
 
     ``before`` and ``after`` are the derived items of its images, ``deltas`` the amount that it
-    adds to each slot; none of them is zero.
+    adds to each slot; none of them is zero. ``amounts``: what the new image contributes, by tally.
     """
 
     record: StreamRecord
     before: IndexRows
     after: IndexRows
     deltas: Mapping[ItemKey, Amount]
+    amounts: Mapping[str, Amount] = field(default_factory=dict)
 
     @property
     def is_repair(self) -> bool:
@@ -217,12 +219,13 @@ def compute_record(
         if kept and _get_instance(tally) in kept:
             # An expired item stays counted, in a slot that no recount of live items touches.
             changes.append((slots.build_kept_key(tally, record.shard), amount))
-    for tally, amount in new.amounts.items():
+    amounts = new.amounts
+    for tally, amount in amounts.items():
         changes.append((slots.build_slot_key(tally, record.shard), amount))
     for tally, amount in _compute_kept_amounts(record, new, ledger).items():
         # The item is live again, and is counted with the live items.
         changes.append((slots.build_kept_key(tally, record.shard), -amount))
-    return RecordChanges(record, old.rows, new.rows, _sum_by_slot(changes))
+    return RecordChanges(record, old.rows, new.rows, _sum_by_slot(changes), amounts)
 
 
 def merge_changes(first: RecordChanges, last: RecordChanges) -> RecordChanges:

@@ -7,6 +7,7 @@ Each shard of the stream has an item, which is written once a batch::
     low_watermark       the first number of a batch; all records below it are handled (rule 31)
     low_time            when that first record was made (rule 55)
     heartbeat#<run>#<entity>  the number of the first heartbeat of a run that arrived (rule 28)
+    journal             the flag of a verification, or ``-`` (`daicho.stream.journal`)
     claim#<number>      a claim: state, entity, generation and time, as a key string
     open, done          how many claims wait for a redrive, and how many are done
     retired             the time since which no batch of the shard is written (rule 48)
@@ -124,6 +125,7 @@ class ShardClaims:
 
     ``heartbeats``: the number of the first heartbeat of each name that was announced.
     ``retired_at``: since when every batch of the shard is a repeat (rule 48); None if it is not so.
+    ``journal``: the flag of a verification (rule 36); "" if the shard has no such attribute.
     """
 
     id: str
@@ -134,6 +136,7 @@ class ShardClaims:
     heartbeats: Mapping[HeartbeatName, str] = field(default_factory=dict)
     retired_at: dt.datetime | None = None
     low_time: str = ""
+    journal: str = ""
 
     @classmethod
     def from_item(cls, shard: str, image: Image | None) -> ShardClaims:
@@ -151,6 +154,7 @@ class ShardClaims:
             _read_heartbeats(image),
             None if retired is None else dt.datetime.fromisoformat(retired),
             attributes.get_text(image, "low_time") or "",
+            attributes.get_text(image, "journal") or "",
         )
 
     @property
@@ -165,6 +169,11 @@ class ShardClaims:
         """
         number = self.heartbeats.get(name)
         return number is not None and self.low_watermark >= number
+
+    @property
+    def highest(self) -> str:
+        """The highest number under which anything was written because of the shard; "" if none."""
+        return max((self.announced, *self.claims))
 
     @property
     def is_full_of_done(self) -> bool:

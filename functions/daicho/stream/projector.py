@@ -8,7 +8,8 @@ For each batch of stream records, in this order:
 3. Announce the last record of the batch in the item of the shard's claims, before any other write.
    From then on no other attempt can claim a record of the batch as uncounted (rule 14). The
    announcement also raises the low watermark and shows which heartbeats arrived (rule 31).
-4. Fold the changes into few writes, and write them.
+4. Fold the changes into few writes, and write them. While a verification is under way, write to
+   its journal before that (`daicho.stream.journal`).
 5. Note the generations of items that are older than they should be (`daicho.stream.older_images`).
 
 Each write carries the sequence number of the record that caused it, and a condition that the
@@ -30,6 +31,7 @@ from daicho.storage.table import Table
 from daicho.stream.batch_fold import ProjectorWrite, SlotWrite, build_announcement, fold_batch
 from daicho.stream.batch_writer import BatchWriter
 from daicho.stream.changes import ComputedBatch, RecordChanges, compute_batch
+from daicho.stream.journal import Journal
 from daicho.stream.older_images import OlderImages
 from daicho.stream.quarantine import NotAnnouncedError, Quarantine, QuarantineBucket
 from daicho.stream.records import Batch, StreamRecord
@@ -64,6 +66,7 @@ class Projector:
     ) -> None:
         self._store = store
         self._quarantine = Quarantine(store, objects, now=now)
+        self._journal = Journal(store, objects, now)
         self._writer = BatchWriter(store, dirty_shards=dirty_shards, now=now)
         self._ledger = ledger
         self._map = make_mapper(threads)
@@ -125,7 +128,7 @@ class Projector:
         try:
             unwritten = self._write_changes(batch, computed, heartbeats, retry_budget)
         except (NotAnnouncedError, UnavailableError):
-            return batch.records[0].number  # rules 14, 38: nothing of the batch is written
+            return batch.records[0].number  # rules 14, 36, 38: nothing of the batch is written
         undone = [write.lowest for write in unwritten]
         handled = (record for record in batch.records if stop is None or record.seq < stop.seq)
         if (unnoted := self._older_images.note(handled, retry_budget)) is not None:
@@ -165,6 +168,7 @@ class Projector:
         if shard_claims.claims or repaired:
             stored = read_repaired(self._store, computed, retry_budget, self._map)
             writes = fold_batch(computed, stored)
+        self._journal.record(shard_claims, computed, retry_budget)
         unwritten = self._writer.write_all(writes, retry_budget, self._map)
         if not unwritten:  # otherwise the time was used up by retries
             tallies = [write.key.pk for write in writes if isinstance(write, SlotWrite)]

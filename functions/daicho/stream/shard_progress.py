@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from daicho.layout.heartbeats import HeartbeatName
@@ -56,9 +56,14 @@ class StreamProgress:
 
         Records of a shard that was not begun are later than the low time of its parent.
         """
-        finished = set(self.list_finished())
-        times = (self._find_low_time(each.id) for each in self.shards if each.id not in finished)
-        return min(times, default="")
+        return self._find_lowest(lambda item: item.low_time)
+
+    def find_low_watermark(self) -> str:
+        """A number below that of every record that any shard has yet to deliver for the first time.
+
+        "" if it is unknown.
+        """
+        return self._find_lowest(lambda item: item.low_watermark)
 
     def count_quiet(self, since: str) -> int:
         """The number of open shards whose low time is earlier than ``since``, or unknown."""
@@ -68,11 +73,19 @@ class StreamProgress:
             if not shard.is_closed
         )
 
-    def _find_low_time(self, shard: str) -> str:
+    def _find_lowest(self, read: Callable[[ShardClaims], str]) -> str:
+        """The lowest value of the shards that are not finished."""
+        finished = set(self.list_finished())
+        values = (self._find_value(each.id, read) for each in self.shards)
+        named = zip(self.shards, values, strict=True)
+        return min((value for shard, value in named if shard.id not in finished), default="")
+
+    def _find_value(self, shard: str, read: Callable[[ShardClaims], str]) -> str:
+        """The value of a shard; that of its parent if it was not begun."""
         item, parent = self.items.get(shard), self._parents.get(shard)
-        if item is not None and item.low_time:
-            return item.low_time
-        return "" if parent is None else self._find_low_time(parent)
+        if item is not None and (value := read(item)):
+            return value
+        return "" if parent is None else self._find_value(parent, read)
 
     def _has_passed(self, shard: StreamShard, name: HeartbeatName) -> bool:
         item = self.items.get(shard.id)

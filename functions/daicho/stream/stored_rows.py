@@ -16,13 +16,13 @@ from daicho.storage.requests import Query
 from daicho.stream.changes import RecordChanges
 from daicho.stream.records import get_entity
 
-_READ = ("PK", "SK", "seq")
+_READ = ("PK", "SK", "seq", "ttl", "GSI2PK")
 StoredKeys = Mapping[ItemKey, Collection[ItemKey]]
 """By base item, the keys of all derived items that the table has of it."""
 
 
 def list_stored_rows(store: QueriesItems, key: ItemKey, entities: Iterable[str]) -> Iterator[Image]:
-    """Keys and numbers of the derived items of a base item, tombstones included.
+    """The derived items of a base item, tombstones included, without what they copy.
 
     They are read consistently, whichever code has written them. ``entities``: those that the base
     item is of, or was of.

@@ -25,19 +25,32 @@ def read_slots(table: TallyTable, tally: str) -> tuple[Image, ...]:
 def read_live_amount(table: TallyTable, tally: str) -> Amount:
     """The amount that the stream has counted so far: the base and the sum of the slots (rule 12).
 
+    Slots are not read in one snapshot: exact when no write is in flight, never lost or doubled.
+
+    Raises:
+        UnreadableError: see `total_items.check_sum`.
+        UnavailableError: as `read_live_items`.
+    """
+    total, slot_items = read_live_items(table, tally)
+    total_items.check_sum(tally, total, slot_items)
+    return total_items.read_base(total) + sum_slots(slot_items)
+
+
+def read_live_items(table: TallyTable, tally: str) -> tuple[Image | None, tuple[Image, ...]]:
+    """The total, which has the base, and the slots that are not folded into this base.
+
     Base and revision are read before the slots and again after them. If the revision changed, a
-    slot may have been folded in between and be missed or taken twice, so it starts over. Slots
-    are not read in one snapshot: exact when no write is in flight, never lost or doubled.
+    slot may have been folded in between and be missed or taken twice, so it starts over.
 
     Raises:
         UnavailableError: the total moved each time: somebody rolls it up without a pause.
     """
     before = _read_total(table, tally)
     for _ in range(MAX_STARTS):
-        amount = total_items.read_base(before) + sum_slots(read_slots(table, tally))
+        slot_items = read_slots(table, tally)
         after = _read_total(table, tally)
         if slots.read_revision(after) == slots.read_revision(before):
-            return amount
+            return before, slot_items
         before = after
     raise UnavailableError(f"the total of {tally} moves as often as it is read")
 

@@ -14,10 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from daicho.errors import TransactionFailedError
+from daicho.errors import TransactionFailedError, UnreadableError
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.runtime.metrics import emit_damage
 from daicho.runtime.retry import Mapper, RetryBudget, make_mapper
 from daicho.storage.attributes import Image
 from daicho.storage.protocols import try_put, try_update
@@ -115,10 +116,20 @@ class TotalWriter:
             slot_items = read_slots(self._store, tally)
             amount = total_items.read_base(total) + sum_slots(slot_items)
             place = build_ranking_key(name, plan, aggregate, amount)
-            total_put = total_items.write_total(tally, total, amount, place)
+            total_put = total_items.write_total(tally, total, amount, place, len(slot_items))
             if try_put(self._store, total_put):
+                _tell_damage(tally, total, slot_items)
                 return RolledUpItems(total_put.item, slot_items)
         return None
+
+
+def _tell_damage(tally: str, total: Image | None, slot_items: Sequence[Image]) -> None:
+    """Tell that a total which was replaced was not what its slots added up to."""
+    try:
+        total_items.check_sum(tally, total, slot_items)
+    except UnreadableError as error:
+        _log.error("a total was damaged: %s: %s", tally, error, extra={"tally": tally})
+        emit_damage(1)
 
 
 class TallyRollup(TotalWriter):

@@ -24,6 +24,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from daicho.derive.contributions import Amount, Parts
+from daicho.errors import UnreadableError
 from daicho.layout.retention import STREAM_SAFETY_WINDOW
 from daicho.plan.figures.figure_plans import PART_PREFIX
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -111,6 +112,16 @@ class TallyName:
         return cls(tenant, entity, aggregate, int(since), tuple(parts))
 
 
+def name_tally(partition: str) -> str:
+    """The declaration of a tally in words: ``Sale.revenue``.
+
+    Raises:
+        ValueError: it is not the partition key of a tally.
+    """
+    name = TallyName.parse(partition)
+    return f"{name.entity}.{name.aggregate}"
+
+
 def build_slot_key(tally: str, shard: str) -> ItemKey:
     """The key of a stream shard's slot for live items."""
     return ItemKey(tally, _render_sort_key(SLOT_PREFIX, shard))
@@ -138,11 +149,19 @@ def is_slot(sk: str) -> bool:
 
 
 def read_amount(image: Image | None) -> Amount:
-    """The amount that a slot or a total holds."""
+    """The amount that a slot or a total holds.
+
+    Raises:
+        UnreadableError: it does not hold numbers.
+    """
     if image is None or "items" not in image:
         return Amount()
-    total = attributes.parse_number(image["total"]["N"])
-    return Amount(int(image["items"]["N"]), total, read_parts(image, PART_PREFIX))
+    try:
+        total = attributes.parse_number(image["total"]["N"])
+        return Amount(int(image["items"]["N"]), total, read_parts(image, PART_PREFIX))
+    except (ArithmeticError, KeyError, ValueError) as error:
+        name = name_tally(image["PK"]["S"])
+        raise UnreadableError(name, f"{image['SK']['S']} does not hold numbers") from error
 
 
 def read_parts(image: Image, prefix: str) -> Parts:
@@ -237,6 +256,18 @@ def clear_dirty_mark(slot: Image) -> Update:
         unchanged.text,
         unchanged.names,
         {**unchanged.values, ":one": {"N": "1"}},
+    )
+
+
+def lower_number(slot: Image, seq: str) -> Update:
+    """The update that gives a slot another number if it is unchanged since its read (rule 39)."""
+    unchanged = require_unchanged(slot)
+    return Update(
+        get_key(slot),
+        "SET seq = :seq ADD rev :one",
+        unchanged.text,
+        unchanged.names,
+        {**unchanged.values, ":seq": {"S": seq}, ":one": {"N": "1"}},
     )
 
 

@@ -44,11 +44,8 @@ class Kind(StrEnum):
     ROW_NUMBER = "row with a wrong number"
     ROW_STATE = "row with a wrong expiry"
     UNKNOWN_INSTANCE = "row of an unknown instance"
-    SLOT_VALUE = "slot with a wrong value"
-    SLOT_MISSING = "slot missing"
-    SLOT_REPEATED = "slot counted twice"
+    TALLY = "tally with a wrong sum"
     SLOT_NUMBER = "slot with a wrong number"
-    BASE_VALUE = "base or kept value wrong"
     TOTAL = "total that differs from its slots"
     TALLY_WITHOUT_ITEMS = "tally without items"
     RANKING = "ranking entry wrong"
@@ -62,6 +59,7 @@ class Kind(StrEnum):
     ARCHIVE = "archive damaged"
     UNREADABLE = "item that cannot be read"
     OPEN_CLAIM = "record set aside"
+    SUMS = "sums of tallies"
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,7 @@ class OwnedItems:
     def _find_history_faults(self, key: ItemKey) -> Iterator[Fault]:
         """Gaps between versions, and versions of an item that is neither there nor deleted."""
         stored = self._list(key.pk)
-        base_key = parse_owned_partition(key.pk)
+        base_key = parse_derived_partition(key.pk)
         for older, newer in pairwise(stored):
             # A version that was not kept when it was written has no time: numbers may be missing.
             is_kept = not versions.is_forgotten(older) and "versioned_at" in newer
@@ -243,7 +243,7 @@ def check_as_read(key: ItemKey, image: Image | None) -> ConditionCheck:
     return ConditionCheck(key, f"attribute_exists(PK) AND {condition}", names, values)
 
 
-def parse_owned_partition(pk: str) -> ItemKey:
+def parse_derived_partition(pk: str) -> ItemKey:
     """The key of the item that a partition of versions belongs to."""
     return cleanup_marks.parse_owner_partition(pk.replace("#@", "#/", 1))
 

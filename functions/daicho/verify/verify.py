@@ -11,13 +11,16 @@ from daicho.verify.job import VerifyJob, find_verification
 from daicho.verify.owned_checks import OwnedChecks
 from daicho.verify.stack_checks import ArchiveChecks, ClaimChecks
 from daicho.verify.steps import Phase, ScanPhase, VerifyDependencies, VerifyStep
+from daicho.verify.tally_phases import JournalPhase, TallyPhase
 
 PHASES: tuple[type[Phase], ...] = (
+    JournalPhase,
     ScanPhase,
     ItemChecks,
     OwnedChecks,
     ClaimChecks,
     ArchiveChecks,
+    TallyPhase,
 )
 """The phases in their order; see `daicho.verify.steps`."""
 

@@ -16,7 +16,7 @@ from daicho.errors import (
     UnavailableError,
     UnreadableError,
 )
-from daicho.runtime.metrics import emit_unreadable
+from daicho.runtime.metrics import emit_damage
 from daicho.runtime.token_claims import ClaimNames
 from daicho.web.http import problems
 from daicho.web.http.endpoint import BookOpener, Endpoint, InvalidRequest
@@ -84,7 +84,7 @@ class HttpApi:
             answer, variables = found
             reply = answer(request, **variables)
             if reply.unreadable:
-                emit_unreadable(len(reply.unreadable))
+                emit_damage(len(reply.unreadable))
             return reply
         except Exception as error:
             problem = self._explain(error, request)
@@ -112,7 +112,7 @@ class HttpApi:
                 return _to_busy(503, error)
             case UnreadableError():
                 logger.error("an item cannot be read", exc_info=error)
-                emit_unreadable(1)
+                emit_damage(1)
                 return _to_unreadable(error)
         logger.error("unexpected error", exc_info=error, extra={"request_id": request.id})
         return HttpError(500, f"unexpected error; request {request.id}")

@@ -8,7 +8,7 @@ from tests.delivery.schedules.sample_profile import sample_profile
 VERIFICATION_PROFILES = (
     # One or two items change all the time, so that a suspect is often only late.
     sample_profile(
-        "verifications",
+        "row verifications",
         60,
         entity_sets=(("Song",), ("Order",), ("Song",)),
         actions=("put", "put", "edit", "touch", "delete", "expire"),
@@ -20,8 +20,8 @@ VERIFICATION_PROFILES = (
         fault_levels=(0.0, 0.0, 0.05),
         discards=False,
         events={
-            "damage": (0, 0, 3, 8),
-            "verify": (40, 80),
+            "damage_rows": (0, 0, 3, 8),
+            "verify_rows": (40, 80),
             "write": (20, 40),
             "repeat": (0, 4),
             "redrive": (0, 0, 5),
@@ -45,7 +45,7 @@ VERIFICATION_PROFILES = (
         discards=False,
         events={
             "advance": (20, 40),
-            "verify": (60, 120),
+            "verify_rows": (60, 120),
             "write": (40, 80),
             "come_back": (10, 30),
             **dict.fromkeys(("abandon", "repeat", "rollup", "split", "load", "deploy"), (0,)),

@@ -11,7 +11,7 @@ import boto3
 import httpx
 
 from daicho.declare.fields import new_id
-from daicho_cli.local.instance import REGION
+from daicho_cli.local.environment import REGION
 from tests.e2e.api import eventually, everything
 
 

@@ -17,7 +17,8 @@ import pytest
 from typer.testing import CliRunner
 
 from daicho.storage.table import MAX_BATCH_WRITES
-from daicho_cli.local.instance import REGION, LocalInstance
+from daicho_cli.local.environment import REGION
+from daicho_cli.local.instance import LocalInstance
 from daicho_cli.local.ttl_process import run_process
 from daicho_cli.main import app
 from tests.e2e.api import client, eventually, everything

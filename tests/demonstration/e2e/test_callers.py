@@ -10,7 +10,7 @@ import boto3
 import httpx
 import pytest
 
-from daicho_cli.local.instance import REGION
+from daicho_cli.local.environment import REGION
 from daicho_cli.local.users import make_token
 from domains.users import STAFF
 from tests.e2e.api import TIMEOUT, eventually

@@ -17,7 +17,8 @@ import pytest
 
 from daicho.plan import Ledger
 from daicho_cli.local import group as logs
-from daicho_cli.local.instance import REGION, LocalInstance
+from daicho_cli.local.environment import REGION
+from daicho_cli.local.instance import LocalInstance
 from tests.e2e.api import client, eventually, everything
 from tests.e2e.redeployed import redeploy
 from tests.e2e.verified import Verified

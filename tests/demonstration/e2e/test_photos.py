@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 import boto3
 import httpx
 
-from daicho_cli.local.instance import REGION
+from daicho_cli.local.environment import REGION
 from tests.e2e.api import TIMEOUT, client, everything
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 400

@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from daicho_cli.local import lifecycle, server
-from daicho_cli.local.instance import REGION, LocalInstance
+from daicho_cli.local.environment import REGION
+from daicho_cli.local.instance import LocalInstance
 from tests.e2e.api import TIMEOUT, eventually, everything
 
 

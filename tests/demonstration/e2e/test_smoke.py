@@ -13,7 +13,7 @@ import boto3
 import pytest
 from typer.testing import CliRunner
 
-from daicho_cli.local.instance import REGION
+from daicho_cli.local.environment import REGION
 from daicho_cli.main import app
 from daicho_cli.smoke.calls import Outcome
 from daicho_cli.smoke.target import Target, TargetOptions, find_target

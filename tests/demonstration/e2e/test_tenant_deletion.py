@@ -15,7 +15,7 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.requests import to_key_image
 from daicho.tenants.tombstones import DeletionAction, choose_action
-from daicho_cli.local.instance import REGION
+from daicho_cli.local.environment import REGION
 from daicho_cli.local.users import ADMIN, make_token
 from tests.demonstration.e2e.delivery import delivered
 from tests.e2e.api import PATIENCE, TIMEOUT, client, eventually

@@ -94,7 +94,7 @@ def drawn(rng: random.Random, tables: ComparedTables) -> MethodCall:
     derived = {"PK": {"S": "d"}, "SK": {"S": rng.choice("xy")}, "seq": {"S": seq}}
     total = tables.memory.find(total_items.build_total_key(TALLY))
     place = rng.choice((None, ItemKey("ranking", "0")))
-    totalling = total_items.write_total(TALLY, rng.choice((total, None)), amount, place)
+    totalling = total_items.write_total(TALLY, rng.choice((total, None)), amount, place, 1)
     read: Image = total or totalling.item
     old: Image = {**read, "rev": {"N": str(rng.randint(1, 9))}}
     writes, _ = total_items.fold_idle_slots(rng.choice((read, old)), [slot])

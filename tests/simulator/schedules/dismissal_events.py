@@ -254,8 +254,9 @@ class DismissalEvents(EventOwner):
             if dismissal.next_call == "batch_write_item":
                 has_sent = True
                 self._deployment.clock.advance(INTERVAL_S)
-                self._waiting.deliver()
-            self._waiting.run_round(dismissal, 1)
+                self._waiting.deliver()  # which may end it: a delivery may take too long
+            if not dismissal.finished:
+                self._waiting.run_round(dismissal, 1)
         key = self._choices.pick(sorted(items))
         self._spoil_item(items[key])
         self._deliver_all()

@@ -21,6 +21,7 @@ from tests.simulator.schedules.pause_events import PauseEvents
 from tests.simulator.schedules.race_events import RaceEvents
 from tests.simulator.schedules.request_events import BuildRequestSource, RequestEvents
 from tests.simulator.schedules.verification_events import VerificationEvents
+from tests.simulator.schedules.verify_events import VerifyEvents
 from tests.simulator.schedules.watermark_events import WatermarkEvents
 
 PAUSES_H = (21.0, 20.5, 23.5, 22.0, 73.0, 31 * 24.0)
@@ -70,10 +71,12 @@ class ProofProfile(Profile):
             owners.append(ClosingShards(parts, self.retirement, versions))
         if "redrive_chosen" in self.events:
             owners.append(ChosenRedrives(parts, versions))
-        if "verify" in self.events:
+        if "verify_rows" in self.events:
             owners.append(VerificationEvents(parts))
         if "dismiss" in self.events:
             owners.append(DismissalEvents(parts, versions))
+        if "verify" in self.events:
+            owners.append(VerifyEvents(parts))
         if self.heartbeats:
             owners.append(FilterSpread(parts, self.heartbeats))
         if self.heartbeat_s:

@@ -78,7 +78,7 @@ class VerificationEvents(EventOwner):
 
     # --- Damage -------------------------------------------------------------------------------
 
-    def damage(self) -> None:
+    def damage_rows(self) -> None:
         """Somebody edits a row by hand."""
         rows = {key: item for key, item in self._deployment.dynamodb.items if _is_row(key, item)}
         if not rows:
@@ -119,7 +119,7 @@ class VerificationEvents(EventOwner):
 
     # --- Verifications ------------------------------------------------------------------------
 
-    def verify(self) -> None:
+    def verify_rows(self) -> None:
         """A step of a verification begins or continues; it may be killed, or become a zombie."""
         if self._step is None or self._step.finished:
             if not self._lambda.is_crowded:

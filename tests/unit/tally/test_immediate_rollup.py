@@ -9,9 +9,12 @@ import pytest
 
 from daicho.errors import ThrottledError
 from daicho.plan import Ledger
+from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
+from daicho.storage.protocols import apply_update
+from daicho.stream.journal import NO_RUN, set_flag_update
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch
 from daicho.tally import reader, slots, total_items
@@ -93,6 +96,9 @@ class Noting(MemoryTable):
 
 def test_what_it_costs_a_batch_and_costs_nobody_else() -> None:
     asked, unasked = Noting(), Noting()
+    for table in (asked, unasked):  # the shard is not new, and no verification is under way
+        apply_update(table, set_flag_update("a", NO_RUN, utc_now()))
+        table.done.clear()
     project(asked, downloads("a", 1, 2, 3))
     project(unasked, downloads("a", 1, 2, 3), LEDGER)
     more = [("get", CHART), ("query", CHART), ("put", CHART)]

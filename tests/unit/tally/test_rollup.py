@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
 from daicho.derive.contributions import Amount
 from daicho.errors import ThrottledError
 from daicho.plan import AggregatePlan, Decisions, Part, append_generations
+from daicho.runtime.metrics import DAMAGE_METRIC
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import apply_update
 from daicho.tally import reader, slots, total_items
-from daicho.tally.rollup import Rollup, RollupReport
+from daicho.tally.rollup import Rollup, RollupReport, TotalWriter
 from tests.support.memory_stores import MemoryTable
 from tests.support.sample_ledger import LEDGER, build_tally_key
 from tests.support.sample_members import PLAIN, number
@@ -65,6 +69,40 @@ def test_what_is_not_ranked_has_no_place() -> None:
     count(table, slots.build_slot_key(COUNT, "s"), 1)
     rollup(table)
     assert "GSI3PK" not in total(table, COUNT)
+
+
+def test_a_slot_that_is_missing_is_told_and_a_folded_one_is_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def run(table: MemoryTable, now: dt.datetime) -> bool:
+        Rollup(table, LEDGER, dirty_shards=4, now=lambda: now).run(AMPLE)
+        return DAMAGE_METRIC in capsys.readouterr().out
+
+    table = MemoryTable()
+    for shard in ("a", "b", "c"):
+        count(table, slots.build_slot_key(COUNT, shard), 1)
+    assert not run(table, NOW)
+    for shard in ("d", "e"):
+        count(table, slots.build_slot_key(COUNT, shard), 1)
+    assert not run(table, NOW + dt.timedelta(hours=73))  # folds those that were not dirty
+    assert total(table, COUNT)["base_slots"] == {"N": "2"}
+    assert reader.read_live_amount(table, COUNT).items == 5
+    del table.items[slots.build_slot_key(COUNT, "d")]
+    count(table, slots.build_slot_key(COUNT, "e"), 1, 2)
+    assert run(table, NOW)
+    assert not run(table, NOW)
+
+
+def test_a_total_that_nothing_announced_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    table, key = MemoryTable(), slots.build_slot_key(CHART, "a")
+    count(table, key, 1)
+    rollup(table)
+    table.items[total_items.build_total_key(CHART)] = {**total(table, CHART), "items": {"N": "9"}}
+    writer = TotalWriter(table, LEDGER)
+    assert writer.write_total(CHART) is not None
+    assert DAMAGE_METRIC in capsys.readouterr().out
+    assert writer.write_total(CHART) is not None
+    assert DAMAGE_METRIC not in capsys.readouterr().out
 
 
 def test_one_tally_that_fails_stops_no_other() -> None:

@@ -25,7 +25,7 @@ def build_amount(count: int, value: int = 1) -> Amount:
 
 def put_total(table: MemoryTable, amount: Amount, place: ItemKey | None = None) -> bool:
     total = table.items.get(TOTAL)
-    return try_put(table, total_items.write_total(TALLY, total, amount, place))
+    return try_put(table, total_items.write_total(TALLY, total, amount, place, len(table.items)))
 
 
 def build_idle_slot(sort_key: str, amount: Amount) -> Image:
@@ -75,10 +75,10 @@ def test_a_new_total_keeps_the_base_and_nothing_of_the_total_before_it() -> None
 
 def test_a_total_is_put_only_over_the_one_that_was_read() -> None:
     table = MemoryTable()
-    first = total_items.write_total(TALLY, None, build_amount(1), None)
+    first = total_items.write_total(TALLY, None, build_amount(1), None, 1)
     assert try_put(table, first)
     assert not try_put(table, first)
     older = table.items[TOTAL]
     assert put_total(table, build_amount(2))
-    assert not try_put(table, total_items.write_total(TALLY, older, build_amount(3), None))
+    assert not try_put(table, total_items.write_total(TALLY, older, build_amount(3), None, 1))
     assert slots.read_amount(table.items[TOTAL]) == build_amount(2)

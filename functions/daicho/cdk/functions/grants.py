@@ -65,10 +65,11 @@ SWEEP = Grants(
 )
 # A payload is written once, and its writer never reads it. The table is read for totals that are
 # rolled up at once. A batch of statements is granted by what is in it: derived items are inserted.
-# An older generation is noted on condition that an item has it.
+# An older generation is noted on condition that an item has it. The journal of a verification is
+# written like a payload.
 PROJECT = Grants(
     table=("GetItem", "Query", "PutItem", "PartiQLInsert", "UpdateItem", "ConditionCheckItem"),
-    failures={"quarantine/*": ("PutObject",)},
+    failures={"quarantine/*": ("PutObject",), "journal/*": ("PutObject",)},
     stream=True,
 )
 # A total is put. DeleteItem is for slots that are folded, in a transaction: it is granted by what
@@ -122,7 +123,8 @@ FORGET = Grants(
 # It may Scan: nothing else shows all that is a tenant's, or of an older generation. It cuts a
 # tenant's records out of what was set aside, in every version of it. It reads the archive for
 # aggregates that count expired items. A transaction is granted by what is in it: it touches an item
-# and writes its copy, or deletes a copy that is left.
+# and writes its copy, or deletes a copy that is left. What a verification reads it keeps beside the
+# journal.
 _OF_VERSIONS = ("GetObject", "GetObjectVersion", *REMOVE_VERSIONS)
 JOBS = Grants(
     table=(
@@ -135,6 +137,7 @@ JOBS = Grants(
         "aws/lambda/*": (*_OF_VERSIONS, "PutObject"),
         "done/*": (*_OF_VERSIONS, "PutObject"),
         "verify/*": ("GetObject", "PutObject"),
+        "journal/*": ("GetObject", "PutObject"),
     },
     failure_bucket=("ListBucket", "ListBucketVersions"),
     archive=("GetObject",),

@@ -59,9 +59,9 @@ REMEDIES: Mapping[str, str] = {
     "api answers 429": (
         "Read in the log of api whether the table refused requests. Otherwise raise the rate."
     ),
-    "items are unreadable": (
-        "Find the items in the log of api. Replace them by PUT or remove them, then redrive or "
-        "dismiss their records."
+    "stored data is damaged": (
+        "Find the items in the logs of api, project and rollup. Replace them by PUT or remove "
+        "them, then redrive or dismiss their records."
     ),
     "api is slow": "Look for throttling of the table and of api, then read the traces.",
 }
@@ -327,9 +327,9 @@ def _list_api_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
         text="The API Gateway or the table refuses requests for a quarter of an hour.",
     )
     yield AlarmProps(
-        name="items are unreadable",
-        metric=metrics.get_custom("ItemsUnreadable", "api", "Sum"),
-        text="Stored items do not have the form of their entities, so lists leave them out.",
+        name="stored data is damaged",
+        metric=metrics.get_custom("StoredDataDamaged", "table", "Sum"),
+        text="Stored items are not as the library writes them. The log names them.",
     )
     yield AlarmProps(
         name="api is slow",

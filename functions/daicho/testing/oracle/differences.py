@@ -13,6 +13,7 @@ from daicho.archive.reader import ArchiveReader, DayRange
 from daicho.archive.verifier import Verifier
 from daicho.derive.contributions import Amount
 from daicho.derive.derived_items import IndexRow
+from daicho.errors import UnreadableError
 from daicho.plan import AggregatePlan
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
@@ -91,8 +92,13 @@ def _compare_tallies(
         if not _is_disabled(total_items.build_total_key(tally), deployment.disabled)
     }
     expected = _omit(amounts, unknowable_tallies)
-    live = {tally: reader.read_live_amount(table, tally) for tally in tallies}
-    differences = _compare("slots", expected, _omit(live, unknowable_tallies))
+    live, differences = dict[str, Amount](), list[str]()
+    for tally in tallies:
+        try:
+            live[tally] = reader.read_live_amount(table, tally)
+        except UnreadableError as error:
+            differences.append(f"live: {tally}: {error}")
+    differences += _compare("slots", expected, _omit(live, unknowable_tallies))
     totals = {
         tally: reader.read_rolled_up_amount(table, tally, consistent=True) for tally in tallies
     }

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from daicho.handlers.wiring.invocation import make_retry_budget
+from daicho.runtime.metrics import DAMAGE_METRIC
 from daicho.testing.choices import Choices, build_scale
 from daicho.testing.faults.code_versions import (
     NEW_CODE,
@@ -113,14 +114,15 @@ class Schedule:
 
     def run(self) -> list[str]:
         """Play it; returns the differences from the recomputation at the end, in a line each."""
-        with silence_logs(), ExitStack() as stack:
+        with silence_logs() as metrics, ExitStack() as stack:
             stack.enter_context(simulate_code_versions(self._marked_images))
             watches = [owner.watch() for owner in self.owners]
             for each in (self._limits, simulate_retry_budgets(), simulate_threads(), *watches):
                 stack.enter_context(each)
             self._play()
             self._finish()
-            return [*self._lambda.unexpected, *self._find_differences()]
+            told = ["damage is told"] if DAMAGE_METRIC in metrics.getvalue() else []
+            return [*told, *self._lambda.unexpected, *self._find_differences()]
 
     def recompute(self) -> Recomputation:
         """The derived state that there should be now."""

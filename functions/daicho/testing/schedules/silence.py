@@ -9,12 +9,12 @@ from contextlib import contextmanager, redirect_stdout
 
 
 @contextmanager
-def silence_logs() -> Iterator[None]:
-    """Drop logs and printed metrics: every fault is logged, and a schedule consists of faults."""
+def silence_logs() -> Iterator[io.StringIO]:
+    """Drop logs: every fault is logged, and a schedule consists of faults. Yields the metrics."""
     disabled = logging.root.manager.disable
     logging.disable()
     try:
-        with redirect_stdout(io.StringIO()):
-            yield
+        with redirect_stdout(io.StringIO()) as metrics:
+            yield metrics
     finally:
         logging.disable(disabled)

@@ -111,9 +111,9 @@ TYPES: tuple[ProblemType, ...] = (
     ProblemType(
         "unreadable",
         409,
-        "The stored item does not have the form of its entity: something else than this API wrote "
-        "it, or a migration of its fields fails. errors names the attribute. Lists and searches "
-        "leave the item out, and name it in unreadable.",
+        "The stored item or figure is not as this API writes it: something else has changed it, or "
+        "a migration of its fields fails. errors names the attribute. Lists and searches leave "
+        "such an item out, and name it in unreadable.",
         "Replace the item by PUT, or remove it by DELETE. If you may do neither, ask the operator "
         "of the API.",
         "Unreadable Item",

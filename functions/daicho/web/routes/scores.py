@@ -18,6 +18,7 @@ from daicho.declare.results import Chart, FieldFigures, Score, Series, SeriesBuc
 from daicho.web.http.operation import Call, Parameter, Reply
 from daicho.web.http.responses import render_list
 from daicho.web.schema.model_refs import ModelRef
+from daicho.web.schema.models import build_unreadable_field
 from daicho.web.schema.wire_types import DecimalText, render_instant, to_text_type
 
 LIVE = Parameter(
@@ -75,7 +76,8 @@ def answer_ranking(declared: TallyDeclaration, query: RankingQuery, call: Call) 
     values = call.values
     page = call.book.top(query, limit=values["limit"], cursor=values["cursor"], live=values["live"])
     rows = [json.dumps(build_score_values(declared, score, ranked=True)) for score in page.items]
-    return render_list(rows, page.cursor, values=build_as_of_values(page))
+    as_of = build_as_of_values(page)
+    return render_list(rows, page.cursor, values=as_of, unreadable=page.unreadable)
 
 
 def build_score_values(declared: TallyDeclaration, score: Score, *, ranked: bool) -> dict[str, Any]:
@@ -159,7 +161,7 @@ def _build_chart_model(declared: TallyDeclaration) -> type[BaseModel]:
     model = create_model(f"{name_model(declared)}Member", **_build_score_fields(declared))
     fields: dict[str, Any] = {"items": (list[model], ...), "cursor": (str | None, ...)}  # type: ignore[valid-type]
     description = "A page of a ranking; the cursor is null on the last page only."
-    fields |= build_as_of_fields()
+    fields |= build_as_of_fields() | build_unreadable_field()
     return create_model(f"{name_model(declared)}Page", __doc__=description, **fields)
 
 

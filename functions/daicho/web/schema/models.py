@@ -121,16 +121,21 @@ class Unreadable(BaseModel):
     field: str = Field(description="The attribute at fault; empty if no single one is.")
 
 
-@cache
-def build_page_model(model: type[BaseModel]) -> type[BaseModel]:
-    """The model of a list's page."""
+def build_unreadable_field() -> dict[str, Any]:
+    """The field of what a page leaves out."""
     left_out: Any = Field(
         default=[], description="Items of the list that cannot be read. Absent if there are none."
     )
+    return {"unreadable": (list[Unreadable], left_out)}
+
+
+@cache
+def build_page_model(model: type[BaseModel]) -> type[BaseModel]:
+    """The model of a list's page."""
     fields: dict[str, Any] = {
         "items": (list[model], ...),  # type: ignore[valid-type]
         "cursor": (str | None, ...),
-        "unreadable": (list[Unreadable], left_out),
+        **build_unreadable_field(),
     }
     description = "A page of a list; the cursor is null on the last page only."
     return create_model(f"{model.__name__}Page", __doc__=description, **fields)

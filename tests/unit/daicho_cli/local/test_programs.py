@@ -80,5 +80,6 @@ def test_a_missing_tool_says_what_to_install() -> None:
 
 
 def test_a_failing_tool_shows_its_last_lines() -> None:
-    with pytest.raises(LocalError, match=r"bash -c failed:\nline 11\n(.*\n)*line 20$"):
+    message = r"bash -c failed; .*proxy.*:\nline 11\n(.*\n)*line 20$"
+    with pytest.raises(LocalError, match=message):
         run_tool("/bin/bash", "-c", "for n in {1..20}; do echo line $n; done; exit 3")

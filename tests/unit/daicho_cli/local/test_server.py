@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from daicho_cli.local.instance import LocalError, LocalInstance
-from daicho_cli.local.server import is_healthy, lock_instance, protect_keys, start
+from daicho_cli.local.server import (
+    PROGRAM,
+    find_program,
+    is_healthy,
+    lock_instance,
+    protect_keys,
+    start,
+)
 from tests.support.repository import PROJECT
 
 
@@ -29,6 +39,32 @@ def test_two_commands_do_not_work_in_one_folder(tmp_path: Path) -> None:
         lock_instance(place),
     ):
         pass
+
+
+def test_a_machine_that_knows_localhost_by_ipv6_only_is_told_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("no address")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(LocalError, match=r"add the line 127\.0\.0\.1 localhost to /etc/hosts"):
+        start(LocalInstance(tmp_path, 4600, PROJECT))
+
+
+def test_a_program_whose_process_id_was_lost_is_found_and_stopped(tmp_path: Path) -> None:
+    place, other = (LocalInstance(tmp_path / name, 4600, PROJECT) for name in ("a", "ab"))
+    sleep = [sys.executable, "-c", "import time; time.sleep(60)", str(PROGRAM), str(place.folder)]
+    with subprocess.Popen(sleep) as process:
+        try:
+            until = time.monotonic() + 10
+            while find_program(place).pid is None and time.monotonic() < until:
+                time.sleep(0.01)
+            assert find_program(place).pid == process.pid
+            assert find_program(other).pid is None
+        finally:
+            process.terminate()
+    assert find_program(place).pid is None
 
 
 def test_nothing_there_is_not_healthy(tmp_path: Path) -> None:

@@ -1,0 +1,403 @@
+"""The phases of a verification that concern tallies (rules 36, 37 and 39).
+
+A run that reads the whole table recomputes every tally. Its stages, after the scan:
+
+- ``archive``: read what expired items keep adding.
+- ``spread``: give all lines of a tally one partition (`daicho.verify.tally_lines`).
+- ``settle``: let heartbeats pass, so the stream has counted what was announced before the flags.
+- ``numbers``: lower the numbers of slots that refuse every record, if the run repairs.
+- ``read``: read each tally: its slots, its bases, its total.
+- ``end``: let heartbeats pass again. What the slots had when they were read is in the journal then.
+- ``entries``: spread the journal.
+- ``judge``: compare, and correct if the run repairs.
+
+A run that reads a sample compares totals with slots, and rankings with totals. It judges no sum,
+so it needs no journal.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+from daicho.derive.contributions import Amount
+from daicho.jobs.step import JobStep
+from daicho.layout.tenant_items import build_closed_mark_key
+from daicho.runtime.retry import make_mapper, retry
+from daicho.storage import keys
+from daicho.storage.item_key import ItemKey
+from daicho.storage.requests import ItemPage
+from daicho.stream.journal import parse_batch, render_batch_prefix
+from daicho.stream.recount_list import Recount, list_recounts
+from daicho.stream.shard_items import read_shards
+from daicho.tally import total_items
+from daicho.tally.slots import TallyName
+from daicho.verify.findings import Finding, Kind
+from daicho.verify.journal_run import JournalRange, JournalRun
+from daicho.verify.steps import Phase, VerifyStep
+from daicho.verify.tally_checks import CheckedTally, check_tally, describe_amount
+from daicho.verify.tally_lines import (
+    LINES_PER_GROUP,
+    LINES_PER_PARTITION,
+    Line,
+    LineStore,
+    render_folder,
+)
+from daicho.verify.tally_pages import TallyPage, TallyPages
+from daicho.verify.tally_repair import TallyRepair
+from daicho.verify.tally_verdicts import (
+    PARTS,
+    Part,
+    TallyLines,
+    TallyReading,
+    to_entry_line,
+)
+
+MAX_RUNAWAY = 1_000
+"""Slots with a runaway number that a run lowers: the item of the job names them."""
+LINES_PER_OBJECT = 50_000
+"""Lines that are in memory while the table is scanned."""
+SETTLED, ENDED = "settled", "ended"
+"""The names of the two runs of heartbeats."""
+ITEMS, ENTRIES = "items", "entries"
+"""The kinds of lines: of the scan, and of the journal."""
+
+
+class TallyNotes:
+    """What the phases note between steps, in the item of the job.
+
+    ``stage``: of `TallyPhase`; ``place``: in the stage. ``lines``: how many there are; ``last``:
+    the last object of their chain.
+    ``partitions``: over how many they are spread. ``void``: why no sum is judged, or "".
+    ``runaway``: the keys of slots. ``unreadable``: how the tallies begin that are not judged.
+    """
+
+    def __init__(self, places: dict[str, Any]) -> None:
+        self._notes = places.setdefault("tallies", {})
+
+    def get(self, name: str, default: Any) -> Any:
+        """A note."""
+        return self._notes.get(name, default)
+
+    def set(self, **notes: Any) -> None:
+        """Change notes."""
+        self._notes.update(notes)
+
+
+class _TallyWork(Phase):
+    """What both phases need."""
+
+    def __init__(self, step: VerifyStep) -> None:
+        super().__init__(step)
+        self.notes = TallyNotes(self.job.places)
+
+    @cached_property
+    def journal(self) -> JournalRun:
+        """The journal of this run."""
+        on, job = self.on, self.job
+        begun = dt.datetime.fromisoformat(job.asked_at)
+        # The id of a request ends with the revision of the job's item that it has replaced.
+        number = int(job.id.rpartition("-")[2])
+        return JournalRun(on.store, on.stream, on.failures, job.id, number, begun, on.now)
+
+    def void(self, reason: str) -> None:
+        """Judge no sum in this run."""
+        self.notes.set(void=reason)
+        key, expected = ItemKey("", ""), "sums that can be judged"
+        self.step.add_findings([Finding(Kind.SUMS, "", key, expected, reason, "undecided")])
+        self.journal.end()
+
+
+class JournalPhase(_TallyWork):
+    """Sets the flags, before the scan reads anything."""
+
+    name = "journal"
+
+    def run(self) -> JobStep | None:
+        """Begin the journal, unless only a sample is read."""
+        if self.job.is_whole and (reason := self.journal.begin()):
+            self.void(reason)
+        self.step.save()
+        return None
+
+
+class TallyPhase(_TallyWork):
+    """Reads what tallies are made of, and then judges and repairs them."""
+
+    name = "tallies"
+    reads_pages: ClassVar[bool] = True
+
+    def __init__(self, step: VerifyStep) -> None:
+        super().__init__(step)
+        self._lines: list[Line] = []
+        self._pages = TallyPages(self.on, self.job.entity, reads_items=self.job.is_whole)
+        self._map = make_mapper(self.on.parallelism)
+
+    # --- The scan ----------------------------------------------------------------------------
+
+    def read_page(self, page: ItemPage) -> TallyPage:
+        """See `Phase.read_page`."""
+        return self._pages.read(page)
+
+    def collect(self, result: TallyPage) -> None:
+        """See `Phase.collect`."""
+        notes = self.notes
+        self._lines += result.lines
+        notes.set(lines=notes.get("lines", 0) + len(result.lines))
+        if result.unreadable:
+            notes.set(unreadable=sorted({*notes.get("unreadable", ()), *result.unreadable}))
+        if result.runaway:
+            noted = {*map(tuple, notes.get("runaway", ())), *map(tuple, result.runaway)}
+            notes.set(runaway=[list(key) for key in sorted(noted)[:MAX_RUNAWAY]])
+        if len(self._lines) >= LINES_PER_OBJECT:
+            self.save()
+
+    def save(self) -> None:
+        """See `Phase.save`."""
+        if self._lines:
+            last = self._store.append(self.notes.get("last", ""), self._lines)
+            self.notes.set(last=last)
+            self._lines = []
+
+    # --- The stages --------------------------------------------------------------------------
+
+    def run(self) -> JobStep | None:
+        """Continue with the stage that the job names."""
+        stages = self._list_stages()
+        names = list(stages)
+        for name in names[names.index(self.notes.get("stage", names[0])) :]:
+            if self.notes.get("stage", "") != name:
+                self.notes.set(stage=name, place=None)
+            if not stages[name]():
+                self.step.save()
+                return JobStep(done=False)
+        self.notes.set(stage=names[-1])
+        return None
+
+    def _list_stages(self) -> dict[str, Callable[[], bool]]:
+        """The stages in order. Each returns whether it is over; if not, time is."""
+        stages = {"spread": self._spread_lines}
+        if self._judges_sums:
+            stages["settle"] = partial(self._pass_heartbeats, SETTLED)
+        stages |= {"numbers": self._lower_numbers, "read": self._read_tallies}
+        if self.job.is_whole:
+            stages |= {
+                "end": self._end_journal,
+                "entries": self._spread_entries,
+                "judge": self._judge_tallies,
+                "finish": self._finish,
+            }
+        return stages
+
+    @property
+    def _judges_sums(self) -> bool:
+        return self.job.is_whole and not self.notes.get("void", "")
+
+    def _spread_lines(self) -> bool:
+        count = self.notes.get("lines", 0)
+        self.notes.set(partitions=-(-count // LINES_PER_PARTITION) or 1)
+        start = self.notes.get("place", None)
+        last = self.notes.get("last", "") if start is None else start
+        return self._spread(ITEMS, last, self._store.read_chain(last))
+
+    def _spread_entries(self) -> bool:
+        if not self._judges_sums:
+            return True
+        journal, bucket = self.journal, self.on.failures
+        chosen = JournalRange(journal.read_start(), journal.read_cut())
+
+        last = self.notes.get("place", None) or ""
+
+        def read() -> Iterator[tuple[str, list[Line]]]:
+            for name in bucket.list_names(render_batch_prefix(self.job.id), behind=last):
+                entries = parse_batch(name, bucket.read(name) or b"[]")
+                yield name, [to_entry_line(entry) for entry in entries if entry in chosen]
+
+        return self._spread(ENTRIES, last, read())
+
+    def _spread(self, kind: str, place: str, objects: Iterable[tuple[str, Sequence[Line]]]) -> bool:
+        """Spread the lines of objects over the partitions, a group of objects at a time.
+
+        ``objects``: the place behind each object, and its lines.
+        """
+        group: list[Line] = []
+        for behind, lines in objects:
+            place = behind
+            group += lines
+            if len(group) >= LINES_PER_GROUP:
+                self._store.spread(kind, group, self._partitions)
+                group = []
+                self._note_place(place)
+                if not self.budget.has_time_left:
+                    return False
+        self._store.spread(kind, group, self._partitions)
+        self._note_place(place)
+        return True
+
+    def _pass_heartbeats(self, name: str) -> bool:
+        return self.journal.has_passed(name, self.budget, self._heartbeat_entity)
+
+    @property
+    def _heartbeat_entity(self) -> str:
+        return self.on.ledger.derived_types[0]
+
+    def _lower_numbers(self) -> bool:
+        for key in (ItemKey(*each) for each in self.notes.get("runaway", ())):
+            is_lowered = self.job.repair and self._repair.lower_number(key)
+            expected, found = "a number that its shard has announced", "a higher one"
+            tenant = keys.parse_first(key.pk)
+            self.step.add_findings(
+                [Finding(Kind.SLOT_NUMBER, tenant, key, expected, found, repaired=is_lowered)]
+            )
+        return True
+
+    def _read_tallies(self) -> bool:
+        """Read the tallies of each partition, once: a later reading would not be in the journal."""
+        for number in range(self.notes.get("place", None) or 0, self._partitions):
+            if not self.budget.has_time_left:
+                return False
+            checked = self._read_partition(number)
+            for each in checked:
+                if each.finding is not None and self._is_judged(each.reading.tally):
+                    self._report(each.finding, partial(self._write_total, each.reading.tally))
+            self._note_place(number + 1)
+        return True
+
+    def _read_partition(self, number: int) -> list[CheckedTally]:
+        store = self._store
+        tallies = sorted({line[1] for line in store.read(render_folder(ITEMS, number))})
+        # A shard that is retired before its slots are read has no record left to be counted.
+        retired = self._list_retired() if self._judges_sums else []
+        check = partial(check_tally, self.on.store, self.on.ledger)
+
+        def check_again(tally: str) -> CheckedTally | None:
+            return retry(partial(check, tally), self.budget)
+
+        checked = [each for each in self._map(check_again, tallies) if each is not None]
+        lines: list[Line] = [["retired", "", retired]]
+        for each in checked:
+            finding = None if each.finding is None else each.finding.to_json()
+            lines.append([*each.reading.to_line(), finding])
+        _, *stored = store.write_once(_render_readings(number), lines)
+        return [
+            CheckedTally(
+                TallyReading.from_line(line[:-1]),
+                None if line[-1] is None else Finding.from_json(line[-1]),
+            )
+            for line in stored
+        ]
+
+    def _end_journal(self) -> bool:
+        if not self._judges_sums:
+            return True
+        if not self._pass_heartbeats(ENDED):
+            return False
+        reason = self.journal.cut(ENDED, self._heartbeat_entity)
+        if reason:
+            self.void(reason)
+        return reason is not None
+
+    def _judge_tallies(self) -> bool:
+        if not self._judges_sums:
+            return True
+        for number in range(self.notes.get("place", None) or 0, self._partitions):
+            if not self.budget.has_time_left:
+                return False
+            folders = [render_folder(kind, number) for kind in (ENTRIES, ITEMS)]
+            evidence = TallyLines(*map(self._store.read, folders))
+            name = f"{self._store.prefix}{_render_readings(number)}"
+            (_, _, retired), *readings = self._store.read_object(name)
+            for line in readings:
+                reading = TallyReading.from_line(line[:-1])
+                if self._is_judged(reading.tally):
+                    self._judge(reading, evidence, retired)
+            self._note_place(number + 1)
+        return True
+
+    def _judge(self, reading: TallyReading, lines: TallyLines, retired: list[str]) -> None:
+        damages = lines.judge(reading, self._list_parts(reading.tally), retired)
+        if not damages or self._is_closed(reading.tally):
+            return
+        name = TallyName.parse(reading.tally)
+        key = total_items.build_total_key(reading.tally)
+        expected = describe_amount(sum((each.expected for each in damages), Amount()))
+        found = describe_amount(sum((each.found for each in damages), Amount()))
+        has_items = any(each.expected for each in damages)
+        kind = Kind.TALLY if has_items else Kind.TALLY_WITHOUT_ITEMS
+        damage: dict[Part, Amount] = {each.part: each.amount for each in damages}
+        correct = partial(self._repair.correct, reading.tally, damage)
+        self._report(Finding(kind, name.tenant, key, expected, found), correct)
+
+    def _finish(self) -> bool:
+        """Take recounted tallies off the list, and the flags away."""
+        if self._judges_sums and self.job.repair:
+            begun = keys.render_instant(self.journal.begun)
+            for recount in list(list_recounts(self.on.store)):
+                if recount.since < begun and self._is_recounted(recount):
+                    self._repair.remove_recount(recount)
+        self.journal.end()
+        self.journal.forget_heartbeats((SETTLED, ENDED), self._heartbeat_entity)
+        return True
+
+    # --- What the stages share ---------------------------------------------------------------
+
+    def _report(self, finding: Finding, repair: Callable[[], bool]) -> None:
+        if self._is_closed(finding.key.pk):
+            return
+        is_repaired = self.job.repair and repair()
+        self.step.add_findings([replace(finding, repaired=is_repaired)])
+
+    def _write_total(self, tally: str) -> bool:
+        return self._repair.write_total(tally)
+
+    def _note_place(self, place: str | int) -> None:
+        self.notes.set(place=place)
+        self.step.save_at_intervals()
+
+    def _is_judged(self, tally: str) -> bool:
+        """Whether all items that may count in a tally can be computed."""
+        return not tally.startswith(tuple(self.notes.get("unreadable", ())))
+
+    def _is_recounted(self, recount: Recount) -> bool:
+        """Whether this run has judged a tally of the list, or all that its name stands for."""
+        name = TallyName.parse(recount.tally)
+        has_read = self.job.entity in ("", name.entity) and self.job.tenant in ("", name.tenant)
+        return has_read and self._is_judged(recount.tally)
+
+    def _is_closed(self, tally: str) -> bool:
+        """Whether a tenant is closed: nobody reads its tallies, and its deletion removes them."""
+        key = build_closed_mark_key(keys.parse_first(tally))
+        read = partial(self.on.store.get, key, consistent=True)
+        return retry(read, self.budget) is not None
+
+    def _list_parts(self, tally: str) -> tuple[Part, ...]:
+        name = TallyName.parse(tally)
+        _, aggregate = self.on.ledger.find_aggregate(name.entity, name.aggregate, name.since)
+        return ("live",) if aggregate.on_expiry == "keep" else PARTS
+
+    def _list_retired(self) -> list[str]:
+        described = {shard.id for shard in self.on.stream.list_shards()}
+        shards = sorted(described | self.journal.read_start().keys())
+        items = retry(partial(read_shards, self.on.store, shards), self.budget)
+        return [shard for shard, item in items.items() if item.retired_at is not None]
+
+    @property
+    def _partitions(self) -> int:
+        count: int = self.notes.get("partitions", 1)
+        return count
+
+    @cached_property
+    def _store(self) -> LineStore:
+        return LineStore(self.on.failures, self.journal.render_name(""))
+
+    @cached_property
+    def _repair(self) -> TallyRepair:
+        on = self.on
+        return TallyRepair(on.store, on.ledger, self.journal, on.now, self.budget)
+
+
+def _render_readings(number: int) -> str:
+    return f"readings/{number:06}"

@@ -1,0 +1,31 @@
+"""Profiles of verifications, with damage that is inflicted on tallies (rules 36, 37 and 39)."""
+
+from __future__ import annotations
+
+from tests.delivery.schedules.sample_profile import sample_profile
+
+VERIFY_PROFILES = (
+    sample_profile(
+        "verifications",
+        60,
+        entity_sets=(("Song",), ("Order",)),
+        actions=("put", "put", "edit", "touch", "delete"),
+        max_items=(1, 2, 2, 4),
+        shards=(1, 2),
+        writes=(4, 8, 12),
+        lengths=(80, 150, 300),
+        fault_levels=(0.0, 0.0, 0.05),
+        timeouts=(300,),
+        events={
+            "verify": (30, 60),
+            "damage": (2, 6),
+            "kill_verify": (0, 2),
+            "detached": (30,),
+            "repeat": (0, 8),
+            "split": (0, 3),
+            "rollup": (0, 6),
+            "deploy": (0,),
+            "load": (0,),
+        },
+    ),
+)
