@@ -10,7 +10,6 @@ verdict: a repair touches it all the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 from functools import cached_property, partial
 
 from daicho.layout.item_keys import parse_derived_partition
@@ -58,13 +57,16 @@ class PageSuspects:
 
 @dataclass(frozen=True)
 class Reading:
-    """A suspect as it was read twice, with its rows read in between."""
+    """A suspect as it was read twice, with its rows read in between.
+
+    ``earlier``: its rows at the check before.
+    """
 
     key: ItemKey
     before: Image | None
     rows: Sequence[Image]
     after: Image | None
-    faults: Sequence[Fault] = field(default=())
+    earlier: Sequence[Image] = ()
 
 
 class ItemChecks(SuspectPhase):
@@ -119,7 +121,7 @@ class ItemChecks(SuspectPhase):
 
     def check(self, suspects: Sequence[ItemKey]) -> bool:
         """Check suspects; False if time was over: nothing of it is known then."""
-        waiting = suspects
+        waiting, rows = suspects, dict[ItemKey, list[Image]]()
         for _ in range(MAX_CHECKS):
             if not waiting:
                 return True
@@ -129,9 +131,12 @@ class ItemChecks(SuspectPhase):
             after = self._watch_heartbeats()
             if after is None:
                 return False
-            rows = {key: self._rows.read(key, consistent=True) for key in waiting}
+            earlier, rows = rows, {key: self._rows.read(key, consistent=True) for key in waiting}
             again = self._read_items(waiting)
-            readings = [Reading(key, before.get(key), rows[key], again.get(key)) for key in waiting]
+            readings = [
+                Reading(key, before.get(key), rows[key], again.get(key), earlier.get(key, ()))
+                for key in waiting
+            ]
             waiting = [each.key for each in readings if not self._decide(each, stream, after)]
         self.counts["changing"] += len(waiting)
         for image in self._read_items(waiting).values():
@@ -163,7 +168,7 @@ class ItemChecks(SuspectPhase):
         if not faults:
             self.counts["lag"] += 1
             return True
-        is_new = image is None and may_be_new(reading.rows, before, after)
+        is_new = image is None and may_be_new(reading.rows, reading.earlier, before, after)
         if is_new or not is_same(reading.before, image):
             return False
         if after.is_waiting(parse_owner(key)[1]):

@@ -182,14 +182,23 @@ def is_same(one: Image | None, other: Image | None) -> bool:
     return attributes.equal_images(one, other)
 
 
-def may_be_new(stored: Sequence[Image], before: StreamState, after: StreamState) -> bool:
+def may_be_new(
+    rows: Sequence[Image], earlier: Sequence[Image], before: StreamState, after: StreamState
+) -> bool:
     """Whether a row may be of a record that came after a reading of an item that did not exist.
 
     ``before``: read before the item. ``after``: once heartbeats had passed. A number above all
-    that was announced by then is of no record.
+    that was announced by then is of no record if it was there at the check before: ``earlier``.
     """
-    numbers = [item.get("seq", {}).get("S", "") for item in stored if "GSI2PK" in item]
-    return any(before.highest < number <= after.highest for number in numbers)
+    numbers, known = _list_numbers(rows), set(_list_numbers(earlier))
+    return any(
+        number > before.highest and (number <= after.highest or number not in known)
+        for number in numbers
+    )
+
+
+def _list_numbers(rows: Sequence[Image]) -> list[str]:
+    return [row.get("seq", {}).get("S", "") for row in rows]
 
 
 def _describe_left_row(fault: Fault) -> Fault:

@@ -47,6 +47,7 @@ VERIFICATION_PROFILES = (
             "advance": (20, 40),
             "verify_rows": (60, 120),
             "write": (40, 80),
+            "come_back": (10, 30),
             **dict.fromkeys(("abandon", "repeat", "rollup", "split", "load", "deploy"), (0,)),
         },
     ),

@@ -107,6 +107,16 @@ class VerificationEvents(EventOwner):
         self._note(f"damage of {key}: {name or 'it'} becomes {value}")
         self._deployment.dynamodb.commit(key, changed if name else None)
 
+    def come_back(self) -> None:
+        """An item is removed, which is delivered, and put again as it was, which is not yet."""
+        items = self._writer.items
+        if items:
+            key = self._choices.pick(sorted(items))
+            self._note(f"{key} goes and comes back")
+            self._deployment.dynamodb.commit(key, None)
+            self._processes.deliver()
+            self._deployment.dynamodb.commit(key, items[key])
+
     # --- Verifications ------------------------------------------------------------------------
 
     def verify_rows(self) -> None:
