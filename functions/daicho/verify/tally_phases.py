@@ -101,7 +101,9 @@ class _TallyWork(Phase):
         begun = dt.datetime.fromisoformat(job.asked_at)
         # The id of a request ends with the revision of the job's item that it has replaced.
         number = int(job.id.rpartition("-")[2])
-        return JournalRun(on.store, on.stream, on.failures, job.id, number, begun, on.now)
+        return JournalRun(
+            on.store, on.stream, on.failures, job.id, number, begun, on.now, job.entity
+        )
 
     def void(self, reason: str) -> None:
         """Judge no sum in this run."""

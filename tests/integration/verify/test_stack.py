@@ -49,6 +49,7 @@ def test_an_open_claim_leaves_its_entity_undecided(shop: VerifiedShop) -> None:
     found = {(each.kind, each.verdict, each.repaired) for each in shop.list_findings(job)}
     assert found == {
         (Kind.OPEN_CLAIM, "undecided", False),
+        (Kind.SUMS, "undecided", False),
         (Kind.ROW_MISSING, "undecided", False),
         (Kind.ROW_MISSING, "damage", True),
     }
@@ -59,9 +60,10 @@ def test_an_open_claim_leaves_its_entity_undecided(shop: VerifiedShop) -> None:
 def test_a_claim_without_its_record_is_damage(shop: VerifiedShop) -> None:
     name = put_open_claim(shop, with_payload=False)
     kinds = [each.kind for each in shop.list_findings(shop.verify())]
-    assert kinds == [Kind.PAYLOAD, Kind.OPEN_CLAIM]
+    assert kinds == [Kind.PAYLOAD, Kind.OPEN_CLAIM, Kind.SUMS]
     shop.open_bucket(FAILURE_BUCKET).create(name, b"{}", {})
-    assert [each.kind for each in shop.list_findings(shop.verify())] == [Kind.OPEN_CLAIM]
+    kinds = [each.kind for each in shop.list_findings(shop.verify())]
+    assert kinds == [Kind.OPEN_CLAIM, Kind.SUMS]
 
 
 def test_a_lost_object_of_the_archive_is_damage(shop: VerifiedShop) -> None:
