@@ -10,6 +10,7 @@ from typing import Any
 
 from daicho import (
     Aggregate,
+    Count,
     Domain,
     Edge,
     Entity,
@@ -66,6 +67,7 @@ class Sale(Entity):
     of_customer = Listing(customer, order=amount, copies=(state,))
     of_state = Listing(state)
     by_state = Aggregate((Sum(amount), Max(amount)), state)
+    most = Aggregate(Count(), customer, ranked=True)
 
 
 class Likes(Entity):

@@ -57,7 +57,7 @@ class JournalRun:
     """One run.
 
     ``number``: later runs have a higher one. ``begun``: the time at which it was asked for.
-    ``objects``: the failure bucket.
+    ``objects``: the failure bucket. ``entity``: the only one whose tallies are judged, or "".
     """
 
     store: Table
@@ -67,6 +67,7 @@ class JournalRun:
     number: int
     begun: dt.datetime
     now: Callable[[], dt.datetime]
+    entity: str = ""
 
     @property
     def flag(self) -> JournalFlag:
@@ -95,8 +96,8 @@ class JournalRun:
             change = set_flag_update(shard, self.flag.render(), self.now())
             item = ShardClaims.from_item(shard, apply_update(self.store, change, "ALL_NEW"))
             start[shard] = [item.announced, sorted(item.claims)]
-            if item.open_claims:
-                return _explain_claims(len(item.open_claims))
+            if open_count := self._count_open(item):
+                return _explain_claims(open_count)
         if reason := self._find_discarded():
             return reason
         # An object that exists is of a step that was killed: its numbers are good as well.
@@ -183,9 +184,14 @@ class JournalRun:
             if item.journal not in ("", self.flag.render()):
                 return f"shard {shard} has no flag of this run: verify again"
             new = item.claims.keys() - set(start.get(shard, ("", ()))[1])
-            if item.open_claims or new:
-                return _explain_claims(len(item.open_claims) or len(new))
+            if (open_count := self._count_open(item)) or new:
+                return _explain_claims(open_count or len(new))
         return self._find_discarded()
+
+    def _count_open(self, item: ShardClaims) -> int:
+        """The open claims that may change what is judged; that of a done one is not known."""
+        judged = ("", self.entity)
+        return sum(not self.entity or each.entity in judged for each in item.open_claims)
 
     def _read_deployed(self) -> str | None:
         """When the code was deployed; None during a deployment, "" if no release was recorded.

@@ -101,7 +101,9 @@ class _TallyWork(Phase):
         begun = dt.datetime.fromisoformat(job.asked_at)
         # The id of a request ends with the revision of the job's item that it has replaced.
         number = int(job.id.rpartition("-")[2])
-        return JournalRun(on.store, on.stream, on.failures, job.id, number, begun, on.now)
+        return JournalRun(
+            on.store, on.stream, on.failures, job.id, number, begun, on.now, job.entity
+        )
 
     def void(self, reason: str) -> None:
         """Judge no sum in this run."""
@@ -318,21 +320,26 @@ class TallyPhase(_TallyWork):
         return True
 
     def _judge(self, reading: TallyReading, lines: TallyLines, retired: list[str]) -> None:
-        damages = lines.judge(reading, self._list_parts(reading.tally), retired)
-        if not damages or self._is_closed(reading.tally):
+        verdicts = lines.compare(reading, self._list_parts(reading.tally), retired)
+        damage: dict[Part, Amount] = {each.part: each.damage for each in verdicts if each.damage}
+        if not damage:
             return
         name = TallyName.parse(reading.tally)
         key = total_items.build_total_key(reading.tally)
-        expected = describe_amount(sum((each.expected for each in damages), Amount()))
-        found = describe_amount(sum((each.found for each in damages), Amount()))
-        has_items = any(each.expected for each in damages)
+        expected = describe_amount(sum((each.expected for each in verdicts), Amount()))
+        found = describe_amount(sum((each.found for each in verdicts), Amount()))
+        has_items = any(each.expected for each in verdicts)
         kind = Kind.TALLY if has_items else Kind.TALLY_WITHOUT_ITEMS
-        damage: dict[Part, Amount] = {each.part: each.amount for each in damages}
         correct = partial(self._repair.correct, reading.tally, damage)
         self._report(Finding(kind, name.tenant, key, expected, found), correct)
 
     def _finish(self) -> bool:
-        """Take recounted tallies off the list, and the flags away."""
+        """Take recounted tallies off the list, and the flags away.
+
+        Nothing can be corrected without the flags. So a step that is killed here, and repeated,
+        must not judge again.
+        """
+        self.step.save()
         if self._judges_sums and self.job.repair:
             begun = keys.render_instant(self.journal.begun)
             for recount in list(list_recounts(self.on.store)):

@@ -101,29 +101,17 @@ class TallyEvidence:
 
 
 @dataclass(frozen=True)
-class Damage:
-    """A part of a tally that is not as it should be."""
+class PartVerdict:
+    """A part of a tally as it should be, and as it is."""
 
-    tally: str
     part: Part
     expected: Amount
     found: Amount
 
     @property
-    def amount(self) -> Amount:
-        """What the tally has too much. It stays the same while the stream counts."""
+    def damage(self) -> Amount:
+        """What the part has too much. It stays the same while the stream counts."""
         return self.found + -self.expected
-
-    def to_line(self) -> list[Any]:
-        """As plain JSON values."""
-        amounts = [to_plain_amount(each) for each in (self.expected, self.found)]
-        return ["damage", self.tally, self.part, *amounts]
-
-    @classmethod
-    def from_line(cls, line: Sequence[Any]) -> Damage:
-        """Read what `to_line` wrote."""
-        _, tally, part, expected, found = line
-        return cls(tally, part, parse_amount(expected), parse_amount(found))
 
 
 class TallyLines:
@@ -140,18 +128,16 @@ class TallyLines:
                 item, part, amount = content
                 self.evidence[tally, part].add_reading(item, parse_amount(amount))
 
-    def judge(
+    def compare(
         self, reading: TallyReading, parts: Iterable[Part], retired: Collection[str]
-    ) -> list[Damage]:
-        """The parts of a tally that are damaged."""
-        damages = []
+    ) -> list[PartVerdict]:
+        """The parts of a tally as they are, and as they should be."""
+        verdicts = []
         for part in parts:
             evidence = self.evidence.get((reading.tally, part), TallyEvidence())
             expected = evidence.compute_amount(reading.numbers, retired)
-            damage = Damage(reading.tally, part, expected, reading.amounts[part])
-            if damage.amount:
-                damages.append(damage)
-        return damages
+            verdicts.append(PartVerdict(part, expected, reading.amounts[part]))
+        return verdicts
 
 
 def find_part(sort_key: str) -> Part:
