@@ -43,7 +43,7 @@ VERIFY_PROFILES = (
         timeouts=(300,),
         mark_kinds=POISON,
         events={
-            "verify": (40, 80),
+            "verify_tallies": (40, 80),
             "redrive": (2, 8),
             "detached": (30,),
             "repeat": (0, 4),

@@ -49,6 +49,8 @@ RUNAWAY = "9" * 40
 class RepairEvents(EventOwner):
     """The events, on one deployment. A profile names them by their methods."""
 
+    inflicts_damage = True
+
     def __init__(self, parts: ScheduleParts) -> None:
         super().__init__(parts)
         self._processes = WaitingProcesses(

@@ -56,6 +56,8 @@ class _Run:
 class VerifyEvents(EventOwner):
     """The events, on one deployment. A profile names them by their methods."""
 
+    inflicts_damage = True
+
     def __init__(self, parts: ScheduleParts) -> None:
         super().__init__(parts)
         self._damage = InflictedDamage(parts.deployment)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import ClassVar
 
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.faults.simulated_lambda import SimulatedLambda
@@ -36,7 +37,10 @@ class EventOwner:
     """Owns some kinds of events: a profile names an event by the owner's method of that name.
 
     A schedule calls the methods below at their time. An owner overrides those that it needs.
+    ``inflicts_damage``: whether its events change stored state by hand, which reads may notice.
     """
+
+    inflicts_damage: ClassVar[bool] = False
 
     def __init__(self, parts: ScheduleParts) -> None:
         self._parts = parts

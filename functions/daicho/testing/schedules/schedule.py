@@ -121,7 +121,9 @@ class Schedule:
                 stack.enter_context(each)
             self._play()
             self._finish()
-            told = ["damage is told"] if DAMAGE_METRIC in metrics.getvalue() else []
+            has_told = DAMAGE_METRIC in metrics.getvalue()
+            is_damaged = any(owner.inflicts_damage for owner in self.owners)
+            told = ["damage is told"] if has_told and not is_damaged else []
             return [*told, *self._lambda.unexpected, *self._find_differences()]
 
     def recompute(self) -> Recomputation:
