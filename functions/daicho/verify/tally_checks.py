@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from daicho.derive.contributions import Amount
+from daicho.errors import UnreadableError
 from daicho.plan import Ledger, UnknownEntityError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
@@ -10,7 +11,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.table import Table
 from daicho.tally import slots, total_items
 from daicho.tally.rankings import build_ranking_key
-from daicho.tally.reader import read_live_items, sum_slots
+from daicho.tally.reader import read_live_items
 from daicho.tally.slots import TallyName
 from daicho.verify.findings import Finding, Kind
 from daicho.verify.tally_verdicts import TallyReading
@@ -43,11 +44,11 @@ def check_tally(store: Table, ledger: Ledger, tally: str) -> CheckedTally | None
     total, slot_items = read_live_items(store, tally)
     reading = TallyReading.from_items(tally, total, slot_items)
     stored = slots.read_amount(total)
-    if not any("GSI2PK" in slot for slot in slot_items):
-        amount = total_items.read_base(total) + sum_slots(slot_items)
-        if stored != amount:
-            texts = describe_amount(amount), describe_amount(stored)
-            return CheckedTally(reading, _build_finding(Kind.TOTAL, name, tally, *texts))
+    try:
+        total_items.check_sum(tally, total, slot_items)
+    except UnreadableError as error:
+        expected = "a total that its base and slots add up to"
+        return CheckedTally(reading, _build_finding(Kind.TOTAL, name, tally, expected, error.fault))
     place = build_ranking_key(name, plan, aggregate, stored)
     expected = "no entry" if place is None else f"{place.pk} {place.sk}"
     found = _describe_place(total)
