@@ -16,11 +16,12 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from unittest import mock
 
 import boto3
 
-from bench.speed.figures import Comparison, Figure, compare_in_pairs
+from bench.speed.figures import PAIRS, Comparison, Figure, compare_in_pairs
 from bench.speed.invocation import ENVIRON, Context, run_on_one_processor
 from bench.speed.stream_events import (
     Change,
@@ -29,11 +30,12 @@ from bench.speed.stream_events import (
     draw_sales,
     load_ledger,
 )
-from bench.speed.stubbed_http import StubbedHttp
+from bench.speed.stubbed_http import Answer, StubbedHttp, answer_as_new_table
 from bench.speed.usual_handler import Handler, build_usual_handler
 from daicho.handlers import project
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES
 from daicho.storage.attributes import Image
+from daicho.stream.journal import JournalFlag
 
 RECORDS = 1_000
 TASKS = 200
@@ -43,18 +45,21 @@ INSERT_THRESHOLDS = {10: 16, 100: 12, 1_000: 4}
 MODIFY_THRESHOLD = 10
 DERIVED_ITEM_THRESHOLD = 5
 MICROSECONDS = 1e6
+MOST_JOURNAL = 1.03
+"""How many times as long a batch takes while it is written to the journal."""
 
 
 def measure_figures() -> list[Figure]:
     """All figures of this part."""
-    with mock.patch.dict(os.environ, ENVIRON), StubbedHttp():
-        return _Trial().measure()
+    with mock.patch.dict(os.environ, ENVIRON), StubbedHttp() as http:
+        return _Trial(http).measure()
 
 
 class _Trial:
     """Both sides, built once as a function builds them at its start."""
 
-    def __init__(self) -> None:
+    def __init__(self, http: StubbedHttp) -> None:
+        self._http = http
         self._draw = random.Random(23)  # noqa: S311  # no secret depends on it
         in_order = replace(AWS_DEPENDENCIES, parallelism=1)
         self._project = project.build(ENVIRON, load_ledger(), in_order)
@@ -66,6 +71,7 @@ class _Trial:
             self._compare_modifies(),
             self._compare_threads(),
             self._compare_derived_items(),
+            self._compare_journal(),
         ]
 
     def _compare_inserts(self, groups: int) -> Figure:
@@ -111,6 +117,21 @@ class _Trial:
         comparison = compare_in_pairs(project_tasks, put_each)
         name = "a derived item, peer: conditional put_item"
         return _make_figure(name, comparison, DERIVED_ITEM_THRESHOLD, TASKS)
+
+    def _compare_journal(self) -> Figure:
+        flag = JournalFlag("run", "9999-12-31T00:00:00Z").render()
+
+        def measure(answer: Answer) -> float:
+            self._http.answer = answer
+            return self._measure_batch(self._project, self._draw_inserts(100))
+
+        flagged = partial(answer_as_new_table, flag=flag)
+        comparison = compare_in_pairs(
+            lambda: measure(flagged), lambda: measure(answer_as_new_table), pairs=2 * PAIRS
+        )
+        name = "INSERT, 100 groups, while sums are verified, peer: while not"
+        detail = comparison.describe(MICROSECONDS / RECORDS, "µs a record")
+        return Figure(name, comparison.ratio, "at most", MOST_JOURNAL, "times", detail)
 
     def _draw_inserts(self, groups: int) -> list[Change]:
         return [(None, image) for image in draw_sales(self._draw, RECORDS, groups)]
