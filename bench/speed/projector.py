@@ -45,7 +45,7 @@ INSERT_THRESHOLDS = {10: 16, 100: 12, 1_000: 4}
 MODIFY_THRESHOLD = 10
 DERIVED_ITEM_THRESHOLD = 5
 MICROSECONDS = 1e6
-MOST_JOURNAL = 1.03
+MOST_JOURNAL = 1.06
 """How many times as long a batch takes while it is written to the journal."""
 
 
@@ -123,22 +123,25 @@ class _Trial:
 
         def measure(answer: Answer) -> float:
             self._http.answer = answer
-            return self._measure_batch(self._project, self._draw_inserts(100))
+            sales = draw_sales(self._draw, RECORDS // 4, 100)
+            counted: list[Change] = [(None, image) for image in sales]
+            rows = self._draw_tasks(RECORDS - len(counted))
+            return self._measure_batch(self._project, [*counted, *rows])
 
         flagged = partial(answer_as_new_table, flag=flag)
         comparison = compare_in_pairs(
             lambda: measure(flagged), lambda: measure(answer_as_new_table), pairs=2 * PAIRS
         )
-        name = "INSERT, 100 groups, while sums are verified, peer: while not"
+        name = "INSERT, 1 of 4 counted, 3 with a row, while sums are verified, peer: while not"
         detail = comparison.describe(MICROSECONDS / RECORDS, "µs a record")
         return Figure(name, comparison.ratio, "at most", MOST_JOURNAL, "times", detail)
 
     def _draw_inserts(self, groups: int) -> list[Change]:
         return [(None, image) for image in draw_sales(self._draw, RECORDS, groups)]
 
-    def _draw_tasks(self) -> list[tuple[None, Image]]:
-        drawn = ({"group": f"group {number % 10}", "note": "call back"} for number in range(TASKS))
-        ids = (f"{self._draw.getrandbits(80):020x}" for _ in range(TASKS))
+    def _draw_tasks(self, count: int = TASKS) -> list[tuple[None, Image]]:
+        drawn = ({"group": f"group {number % 10}", "note": "call back"} for number in range(count))
+        ids = (f"{self._draw.getrandbits(80):020x}" for _ in range(count))
         return [
             (None, build_image("Task", {"id": id, **fields}))
             for id, fields in zip(ids, drawn, strict=True)
