@@ -90,11 +90,16 @@ class ItemChecks(SuspectPhase):
         items = select_base_items(self.on.ledger, images)
         rows = self._select_rows(images)
         stream, find_faults = StreamState.read(self.on), self._rows.find_faults
-        stored = self._rows.read_expected(items)
+        derived = self._rows.derive(items)
+        stored = self._rows.read_derived(derived)
         others = self.on.store.batch_get(rows.keys() - items.keys()).require_all()
         owners = {**items, **others}
         suspects = [
-            *(key for key in items if find_faults(key, items[key], stored.get(key, ()), stream)),
+            *(
+                key
+                for key, image in items.items()
+                if find_faults(key, image, stored.get(key, ()), stream, derived.get(key))
+            ),
             *(
                 key
                 for key, some in rows.items()

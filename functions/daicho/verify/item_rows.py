@@ -43,6 +43,10 @@ SET_ASIDE = "run daicho redrive first: records of the entity are set aside"
 UNREADABLE = "put or delete the item, or run daicho redrive --dismiss"
 
 
+DerivedRows = Mapping[ItemKey, Mapping[ItemKey, IndexRow]]
+"""By base item, the rows that it derives, by their keys."""
+
+
 @dataclass(frozen=True)
 class StreamState:
     """How far the projector is, and what it has set aside, read at one time.
@@ -106,13 +110,15 @@ class ItemRows:
         image: Image | None,
         stored: Sequence[Image],
         stream: StreamState,
+        derived: Mapping[ItemKey, IndexRow] | None = None,
         *,
         is_whole: bool = True,
     ) -> list[Fault]:
         """What differs between an item and its rows, whether the rows are late or damaged.
 
-        ``image``: None if the item does not exist. ``is_whole``: False if ``stored`` are some of
-        its rows, so that none of the others is missing.
+        ``image``: None if the item does not exist. ``derived``: its rows, if they are known.
+        ``is_whole``: False if ``stored`` are some of its rows, so that none of the others is
+        missing.
 
         Raises:
             UnavailableError: the table does not answer.
@@ -122,7 +128,7 @@ class ItemRows:
         faults: list[Fault] = []
         try:
             faults += [] if image is None else find_faults(ledger, image)
-            expected = derive_rows(ledger, image)
+            expected = derive_rows(ledger, image) if derived is None else derived
         except NewerGenerationError as error:
             return [build_unreadable(key, error, "wait for the deployment, and verify again")]
         except Exception as error:  # whatever it is: no code computes the rows (rule 58)
@@ -148,8 +154,16 @@ class ItemRows:
         pages = self.on.store.query_pages(Query(partition, consistent=consistent))
         return [item for page in pages for item in page.items]
 
-    def read_expected(self, items: Mapping[ItemKey, Image]) -> Mapping[ItemKey, Sequence[Image]]:
-        """The rows of many items as they were a moment ago, by base item.
+    def derive(self, items: Mapping[ItemKey, Image]) -> DerivedRows:
+        """The rows that items derive; `find_faults` says why those of an item are not known."""
+        derived = {}
+        for key, image in items.items():
+            with suppress(Exception):  # whatever it is
+                derived[key] = derive_rows(self.on.ledger, image)
+        return derived
+
+    def read_derived(self, derived: DerivedRows) -> Mapping[ItemKey, Sequence[Image]]:
+        """The rows of items as they were a moment ago, by base item.
 
         Of an item that derives few rows only these are read, with those of others in one request:
         what it has besides is noticed when its rows are scanned.
@@ -159,10 +173,7 @@ class ItemRows:
         """
         stored: dict[ItemKey, Sequence[Image]] = {}
         few: dict[ItemKey, ItemKey] = {}
-        for key, image in items.items():
-            rows: Mapping[ItemKey, IndexRow] = {}
-            with suppress(Exception):  # whatever it is: `find_faults` says what is wrong
-                rows = derive_rows(self.on.ledger, image)
+        for key, rows in derived.items():
             if len(rows) <= FEW_ROWS:
                 few |= dict.fromkeys(rows, key)
             else:
