@@ -60,5 +60,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    rule_27.MAX_LATE, rule_56.WRITES, engine.MAX_STATES = 2, 3, 500_000
+    rule_27.MAX_LATE, rule_56.WRITES, engine.MAX_STATES = 2, 3, 1_000_000
     raise SystemExit(main())

@@ -3,7 +3,9 @@
 There is one item in one shard. Its image is absent, good (``g``), bad (``b``) or bad with a valid
 mark (``m``), which derives nothing. Code 2 computes a bad image, code 1 does not. Stream consumers
 have code 1 or code 2 from record to record, as deployments go both ways, and records may be
-repeated. A redrive has code 2, and a dismissal has code 1. Either may stop between two steps.
+repeated. Instead of a repeat, an attempt with code 2 may announce its record and be abandoned: its
+writes arrive later.
+A redrive has code 2, and a dismissal has code 1. Either may stop between two steps.
 
 Wrong: everything is handled, and the row of an image is there, or missing, contrary to the base
 item; or a tally is wrong and is not on the list of recounts.
@@ -57,8 +59,9 @@ class State(NamedTuple):
 
     ``claims``: the state of each record's claim, or "". ``counted``: the number of the last record
     that the slot counted. ``redrive``: the claim's number, the image as read and the next step.
-    ``late``: a dismissal that was killed, whose last request may still arrive. ``disagree``: code 2
-    has processed a bad image.
+    ``late``: a dismissal that was killed, whose last request may still arrive. ``announced``: the
+    record of an abandoned attempt; ``abandoned`` until its writes have arrived. ``disagree``: code
+    2 has processed a bad image.
     """
 
     image: str = ABSENT
@@ -72,6 +75,8 @@ class State(NamedTuple):
     redrive: tuple[int, str, str] = (0, "", "")
     dismissal: Dismissal = IDLE
     late: Dismissal = IDLE
+    announced: int = 0
+    abandoned: bool = False
     disagree: bool = False
     writes: int = 0
     repeats: int = 0
@@ -81,13 +86,17 @@ class State(NamedTuple):
 def list_steps(state: State, without: str) -> Iterator[Step[State]]:
     """What may happen next."""
     yield from _list_writes(state, without)
-    if state.handled < len(state.records):
+    following = state.handled + 1
+    if following <= len(state.records):
         for code in (1, 2):
-            after = _handle(state, state.handled + 1, code)
-            yield (
-                f"code {code} handles {state.handled + 1}",
-                after._replace(handled=state.handled + 1),
-            )
+            after = _handle(state, following, code)
+            yield f"code {code} handles {following}", after._replace(handled=following)
+        if state.repeats == 0 and not state.claims[following - 1]:
+            announced = state._replace(announced=following, abandoned=True, repeats=1)
+            yield f"code 2 announces {following} and is abandoned", announced
+    if state.abandoned:
+        written = _count_record(state, state.announced)._replace(abandoned=False)
+        yield f"late: code 2 writes {state.announced}", written
     if state.repeats == 0:
         for number in range(1, state.handled + 1):
             for code in (1, 2):
@@ -101,7 +110,7 @@ def is_wrong(state: State) -> bool:
     """Whether everything is handled, and derived state differs from that of the base item."""
     if state.handled < len(state.records) or set(state.claims) & {OPEN, UNCERTAIN}:
         return False
-    if state.redrive[0] or state.dismissal != IDLE or state.late != IDLE:
+    if state.abandoned or state.redrive[0] or state.dismissal != IDLE or state.late != IDLE:
         return False
     image = GOOD if state.image == FLAGGED else state.image
     expected = tuple(int(image == name) for name in DERIVING)
@@ -142,8 +151,14 @@ def _handle(state: State, number: int, code: int) -> State:
     if state.claims[number - 1]:
         return state
     if not _computes(code, images):
-        is_announced = number <= state.handled
+        is_announced = number <= max(state.handled, state.announced)
         return _set_claims(state, number, (UNCERTAIN if is_announced else OPEN,))
+    return _count_record(state, number)
+
+
+def _count_record(state: State, number: int) -> State:
+    """The writes of an attempt that computes a record."""
+    images = state.records[number - 1]
     state = _write_rows(state, images[1], images[0], number)
     state = state._replace(disagree=state.disagree or BAD in images)
     if state.counted >= number:
@@ -208,6 +223,8 @@ def _list_dismissal_steps(state: State, without: str) -> Iterator[Step[State]]:
         case "read" | "marked":
             yield from _list_first_steps(state, without)
         case "taken":
+            if state.abandoned and UNCERTAIN in run.claims and without != "settle time":
+                return
             is_bad = state.image == BAD and without not in ("mark", "read again")
             image = run.image if without == "read again" else state.image
             yield (
@@ -307,6 +324,7 @@ MODEL = Model(
         "other rows": "rows that are there and are not the base item's become tombstones",
         "as read": "the claims are as read when they are done",
         "bad ends": "if an end of the run is bad, the entity's tallies are recounted",
+        "settle time": "while an attempt may write that announced an uncertain record, it waits",
         "uncertain": "if a claim is uncertain, the entity's tallies are recounted",
     },
     {},
