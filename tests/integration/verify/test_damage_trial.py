@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.verify.damage_trial import run_clean_trial, run_damage_trial
+from tests.support.damage_trial import run_clean_trial, run_damage_trial
 
 
 def test_all_kinds_at_once_are_found_and_repaired_while_writes_continue() -> None:
