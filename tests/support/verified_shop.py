@@ -103,9 +103,19 @@ class Visit(Entity):
     expires = Expires(dt.timedelta(days=1), archive=True)
 
 
-LEDGER = Daicho(Domain("shop", Customer, Sale, Likes, Document, Memo, Visit)).append_generations(
-    Ledger()
-)
+class Trip(Entity):
+    """Counted for ever. `VerifiedShop.fill` creates none."""
+
+    id: str = uid()
+
+    key = Key(id)
+    ever = Aggregate(Count(), on_expiry="keep")
+    expires = Expires(dt.timedelta(days=1), archive=True)
+
+
+LEDGER = Daicho(
+    Domain("shop", Customer, Sale, Likes, Document, Memo, Visit, Trip)
+).append_generations(Ledger())
 
 
 class KilledError(BaseException):

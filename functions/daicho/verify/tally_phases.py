@@ -2,7 +2,6 @@
 
 A run that reads the whole table recomputes every tally. Its stages, after the scan:
 
-- ``archive``: read what expired items keep adding.
 - ``spread``: give all lines of a tally one partition (`daicho.verify.tally_lines`).
 - ``settle``: let heartbeats pass, so the stream has counted what was announced before the flags.
 - ``numbers``: lower the numbers of slots that refuse every record, if the run repairs.
@@ -10,6 +9,9 @@ A run that reads the whole table recomputes every tally. Its stages, after the s
 - ``end``: let heartbeats pass again. What the slots had when they were read is in the journal then.
 - ``entries``: spread the journal.
 - ``judge``: compare, and correct if the run repairs.
+
+Parts that keep expired items (``on_expiry="keep"``) are compared with nothing. Such a part is
+undecided once it counts something.
 
 A run that reads a sample compares totals with slots, and rankings with totals. It judges no sum,
 so it needs no journal.
@@ -72,7 +74,8 @@ class TallyNotes:
     ``stage``: of `TallyPhase`; ``place``: in the stage. ``lines``: how many there are; ``last``:
     the last object of their chain.
     ``partitions``: over how many they are spread. ``void``: why no sum is judged, or "".
-    ``runaway``: the keys of slots. ``unreadable``: how the tallies begin that are not judged.
+    ``runaway``: the keys of slots. ``kept``: aggregates whose kept parts were reported.
+    ``unreadable``: how the tallies begin that are not judged.
     """
 
     def __init__(self, places: dict[str, Any]) -> None:
@@ -320,7 +323,10 @@ class TallyPhase(_TallyWork):
         return True
 
     def _judge(self, reading: TallyReading, lines: TallyLines, retired: list[str]) -> None:
-        verdicts = lines.compare(reading, self._list_parts(reading.tally), retired)
+        parts = self._list_parts(reading.tally)
+        if "kept" not in parts and reading.amounts["kept"]:
+            self._report_kept(reading.tally)
+        verdicts = lines.compare(reading, parts, retired)
         damage: dict[Part, Amount] = {each.part: each.damage for each in verdicts if each.damage}
         if not damage:
             return
@@ -332,6 +338,16 @@ class TallyPhase(_TallyWork):
         kind = Kind.TALLY if has_items else Kind.TALLY_WITHOUT_ITEMS
         correct = partial(self._repair.correct, reading.tally, damage)
         self._report(Finding(kind, name.tenant, key, expected, found), correct)
+
+    def _report_kept(self, tally: str) -> None:
+        """Report once that the kept parts of an aggregate are not judged."""
+        name = TallyName.parse(tally)
+        key = ItemKey("", f"{name.entity}.{name.aggregate}@{name.since}")
+        reported: list[str] = self.notes.get("kept", [])
+        if key.sk not in reported:
+            self.notes.set(kept=[*reported, key.sk])
+            texts = ("kept parts as in the archive", "kept parts, which are not judged")
+            self.step.add_findings([Finding(Kind.SUMS, "", key, *texts, "undecided")])
 
     def _finish(self) -> bool:
         """Take recounted tallies off the list, and the flags away.
