@@ -87,6 +87,11 @@ bench-rebuild: $(TOOLS) ## A rebuild of 130,000 items under kills, writers and r
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
 		$(BIN)/python -m bench.rebuild --divide $(or $(DIVIDE),1)
 
+.PHONY: bench-verify
+bench-verify: $(TOOLS) ## A verification and a repair: time, memory, units, what is found (ITEMS=1000000: all of them)
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
+		$(BIN)/python -m bench.verify --items $(or $(ITEMS),100000)
+
 .PHONY: bench-figures
 bench-figures: $(TOOLS) ## Figures and series of 50,000 sales and of Chinook equal DuckDB's; their units
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 \

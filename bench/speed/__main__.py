@@ -12,9 +12,8 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from rich.console import Console
-from rich.table import Table as Printed
 
-from bench.speed.figures import Figure, measure_part
+from bench.speed.figures import Figure, measure_part, print_figures
 
 PARTS: dict[str, str] = {
     "projector": "Processor time of the projector, for each record",
@@ -25,22 +24,6 @@ PARTS: dict[str, str] = {
 }
 """What each part measures, by the name of its module."""
 console = Console(width=130)
-
-
-def print_part(name: str, figures: list[Figure], seconds: float) -> None:
-    """Print the figures of a part, each beside its threshold."""
-    printed = Printed("figure", "value", "threshold", "", "detail")
-    printed.title = PARTS[name]
-    for figure in figures:
-        printed.add_row(
-            figure.name,
-            f"{figure.value:,.2f} {figure.unit}".strip(),
-            f"{figure.kind} {figure.threshold:,g}",
-            "met" if figure.is_met else "MISSED",
-            figure.detail,
-        )
-    console.print(printed)
-    console.print(f"{name} took {seconds:.0f} s\n")
 
 
 def main() -> int:
@@ -54,7 +37,7 @@ def main() -> int:
         began = time.monotonic()
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             figures = pool.submit(measure_part, name).result()
-        print_part(name, figures, time.monotonic() - began)
+        print_figures(console, PARTS[name], figures, time.monotonic() - began)
         measured[name] = figures
     missed = sum(not figure.is_met for figures in measured.values() for figure in figures)
     result = f"{missed} figures missed" if missed else "all figures met"

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Literal
 
+from rich.console import Console
+from rich.table import Table
+
 PAIRS = 20
 
 
@@ -76,6 +79,25 @@ def compare_in_pairs(
             gc.collect()
             times[index].append(measure())
     return Comparison(times[0][1:], times[1][1:])
+
+
+def print_figures(console: Console, title: str, figures: Sequence[Figure], seconds: float) -> int:
+    """Print figures, each beside its threshold, and the seconds that they took.
+
+    Returns 1 if a threshold is missed: the exit status.
+    """
+    printed = Table("figure", "value", "threshold", "", "detail", title=title)
+    for figure in figures:
+        printed.add_row(
+            figure.name,
+            f"{figure.value:,.2f} {figure.unit}".strip(),
+            f"{figure.kind} {figure.threshold:,g}",
+            "met" if figure.is_met else "MISSED",
+            figure.detail,
+        )
+    console.print(printed)
+    console.print(f"it took {seconds:.0f} s\n")
+    return int(not all(figure.is_met for figure in figures))
 
 
 def measure_part(name: str) -> list[Figure]:

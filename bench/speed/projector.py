@@ -16,11 +16,12 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from unittest import mock
 
 import boto3
 
-from bench.speed.figures import Comparison, Figure, compare_in_pairs
+from bench.speed.figures import PAIRS, Comparison, Figure, compare_in_pairs
 from bench.speed.invocation import ENVIRON, Context, run_on_one_processor
 from bench.speed.stream_events import (
     Change,
@@ -29,11 +30,12 @@ from bench.speed.stream_events import (
     draw_sales,
     load_ledger,
 )
-from bench.speed.stubbed_http import StubbedHttp
+from bench.speed.stubbed_http import Answer, StubbedHttp, answer_as_new_table
 from bench.speed.usual_handler import Handler, build_usual_handler
 from daicho.handlers import project
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES
 from daicho.storage.attributes import Image
+from daicho.stream.journal import JournalFlag
 
 RECORDS = 1_000
 TASKS = 200
@@ -43,18 +45,21 @@ INSERT_THRESHOLDS = {10: 16, 100: 12, 1_000: 4}
 MODIFY_THRESHOLD = 10
 DERIVED_ITEM_THRESHOLD = 5
 MICROSECONDS = 1e6
+MOST_JOURNAL = 1.06
+"""How many times as long a batch takes while it is written to the journal."""
 
 
 def measure_figures() -> list[Figure]:
     """All figures of this part."""
-    with mock.patch.dict(os.environ, ENVIRON), StubbedHttp():
-        return _Trial().measure()
+    with mock.patch.dict(os.environ, ENVIRON), StubbedHttp() as http:
+        return _Trial(http).measure()
 
 
 class _Trial:
     """Both sides, built once as a function builds them at its start."""
 
-    def __init__(self) -> None:
+    def __init__(self, http: StubbedHttp) -> None:
+        self._http = http
         self._draw = random.Random(23)  # noqa: S311  # no secret depends on it
         in_order = replace(AWS_DEPENDENCIES, parallelism=1)
         self._project = project.build(ENVIRON, load_ledger(), in_order)
@@ -66,6 +71,7 @@ class _Trial:
             self._compare_modifies(),
             self._compare_threads(),
             self._compare_derived_items(),
+            self._compare_journal(),
         ]
 
     def _compare_inserts(self, groups: int) -> Figure:
@@ -112,12 +118,30 @@ class _Trial:
         name = "a derived item, peer: conditional put_item"
         return _make_figure(name, comparison, DERIVED_ITEM_THRESHOLD, TASKS)
 
+    def _compare_journal(self) -> Figure:
+        flag = JournalFlag("run", "9999-12-31T00:00:00Z").render()
+
+        def measure(answer: Answer) -> float:
+            self._http.answer = answer
+            sales = draw_sales(self._draw, RECORDS // 4, 100)
+            counted: list[Change] = [(None, image) for image in sales]
+            rows = self._draw_tasks(RECORDS - len(counted))
+            return self._measure_batch(self._project, [*counted, *rows])
+
+        flagged = partial(answer_as_new_table, flag=flag)
+        comparison = compare_in_pairs(
+            lambda: measure(flagged), lambda: measure(answer_as_new_table), pairs=2 * PAIRS
+        )
+        name = "INSERT, 1 of 4 counted, 3 with a row, while sums are verified, peer: while not"
+        detail = comparison.describe(MICROSECONDS / RECORDS, "µs a record")
+        return Figure(name, comparison.ratio, "at most", MOST_JOURNAL, "times", detail)
+
     def _draw_inserts(self, groups: int) -> list[Change]:
         return [(None, image) for image in draw_sales(self._draw, RECORDS, groups)]
 
-    def _draw_tasks(self) -> list[tuple[None, Image]]:
-        drawn = ({"group": f"group {number % 10}", "note": "call back"} for number in range(TASKS))
-        ids = (f"{self._draw.getrandbits(80):020x}" for _ in range(TASKS))
+    def _draw_tasks(self, count: int = TASKS) -> list[tuple[None, Image]]:
+        drawn = ({"group": f"group {number % 10}", "note": "call back"} for number in range(count))
+        ids = (f"{self._draw.getrandbits(80):020x}" for _ in range(count))
         return [
             (None, build_image("Task", {"id": id, **fields}))
             for id, fields in zip(ids, drawn, strict=True)

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse, HeadersDict
 from botocore.httpsession import URLLib3Session
 
+from daicho.stream.journal import NO_RUN
+
 if TYPE_CHECKING:
     from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 
@@ -23,14 +25,18 @@ Answer = Callable[[str, bytes], bytes]
 _WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def answer_as_new_table(operation: str, body: bytes) -> bytes:
-    """Writes are done; bodies of most requests are not parsed."""
+def answer_as_new_table(operation: str, body: bytes, flag: str = NO_RUN) -> bytes:
+    """Writes are done; bodies of most requests are not parsed.
+
+    ``flag``: of the journal in shards; by default no verification is under way.
+    """
     match operation:
         case "BatchExecuteStatement":
             statements = [b'{"TableName":"daicho"}'] * body.count(b'"Statement":')
             return b'{"Responses":[' + b",".join(statements) + b"]}"
         case "UpdateItem" if b"ALL_NEW" in body:
-            return json.dumps({"Attributes": _update_new_item(json.loads(body))}).encode()
+            item = _update_new_item(json.loads(body)) | {"journal": {"S": flag}}
+            return json.dumps({"Attributes": item}).encode()
         case _:
             return b"{}"
 
@@ -65,11 +71,12 @@ class StubbedHttp:
     """Answers each request of botocore's HTTP sessions at once while it is entered.
 
     Attributes:
+        answer: how each request is answered.
         requests: the number of requests so far.
     """
 
     def __init__(self, answer: Answer = answer_as_new_table) -> None:
-        self._answer = answer
+        self.answer = answer
         self._send = URLLib3Session.send
         self.requests = 0
 
@@ -88,7 +95,7 @@ class StubbedHttp:
         text: str = target.decode() if isinstance(target, bytes) else target
         sent: Any = request.body
         body = sent.encode() if isinstance(sent, str) else sent
-        content = self._answer(text.rpartition(".")[2], body)
+        content = self.answer(text.rpartition(".")[2], body) if text else b""  # S3 has no target
         headers: Any = HeadersDict(
             {
                 "Server": "Server",

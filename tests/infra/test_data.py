@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from daicho.cdk.stores import WARM_INDEX, WARM_TABLE
+from daicho.stream.journal import JOURNAL_PREFIX, MAX_RUN
 from daicho.verify.findings import PREFIX
 from tests.infra.synthesis import Resource, Synthesis
 from tests.support.repository import ROOT
@@ -133,13 +134,13 @@ def test_buckets_are_reached_over_tls_only(on_aws: Synthesis) -> None:
 @pytest.mark.parametrize("name", ["Archive", "Failures"])
 def test_nothing_archived_or_discarded_expires(any_stage: Synthesis, name: str) -> None:
     found = rules(any_stage, name)
-    done, findings = found.pop("done", None), found.pop("verify", None)
+    expiring = {each: found.pop(each) for each in ("done", "verify", "journal") if each in found}
     assert not [each for each in found.values() if "ExpirationInDays" in each]
-    # But for findings, and what was applied again, under the name that redrive has moved it to.
-    assert (done is not None) == (findings is not None) == (name == "Failures")
-    if done and findings:
-        assert findings["Prefix"] == PREFIX
-        assert (done["Prefix"], done["ExpirationInDays"]) == ("done/", 90)
+    # But for findings, journals, and what was applied again, under the name that redrive gives it.
+    days = {each["Prefix"]: each["ExpirationInDays"] for each in expiring.values()}
+    journal_days = MAX_RUN.days + 2
+    kept = {"done/": 90, PREFIX: 30, JOURNAL_PREFIX: journal_days}
+    assert days == (kept if name == "Failures" else {})
     leftovers = found["leftovers"]
     assert leftovers["NoncurrentVersionExpiration"] == {"NoncurrentDays": 30}
     assert leftovers["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 7}

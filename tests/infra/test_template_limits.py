@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from ulid import ULID
 
-from daicho.rebuild.job import build_job_id
+from daicho.jobs.state_machine import VERIFY_PREFIX
+from daicho.rebuild.job import RebuildJob, build_job_id
 from daicho.rebuild.requests import start_execution
 from daicho.runtime.clock import utc_now
 from tests.infra.synthesis import Synthesis
@@ -106,8 +107,9 @@ def test_the_name_of_an_execution_fits() -> None:
     names: list[str] = []
     machine: Any = SimpleNamespace(start=lambda name, _input: names.append(name))
     for rev in (1, 10**12):
-        job: Any = SimpleNamespace(id=build_job_id(utc_now(), rev), rev=rev)
-        start_execution(machine, job)
+        id = build_job_id(utc_now(), rev)
+        start_execution(machine, RebuildJob(id, {"User": 2}, "2026-11-29T10:00:00Z", rev=rev))
+        names.append(f"{VERIFY_PREFIX}{id}")
     names.append(f"{ULID()}-{10**12}")  # a deletion of a tenant: its job and the start's number
-    assert len(set(names)) == 3
+    assert len(set(names)) == 5
     assert all(re.fullmatch(r"[0-9A-Za-z_-]{1,80}", name) for name in names), names

@@ -17,9 +17,10 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import partial
+from json.encoder import encode_basestring_ascii as quote
 from typing import Any, NamedTuple
 
 from daicho.derive.contributions import Amount
@@ -35,6 +36,7 @@ from daicho.storage.table import Table
 from daicho.stream.changes import RecordChanges
 from daicho.stream.claims import SHARD_ITEM_RETENTION, ShardClaims, build_shard_key
 from daicho.stream.quarantine import QuarantineBucket
+from daicho.stream.records import StreamRecord
 from daicho.tally import slots
 
 JOURNAL_PREFIX = "journal/"
@@ -123,11 +125,11 @@ class Journal:
         return text
 
     def _write(self, run: str, shard: str, changes: Sequence[RecordChanges]) -> None:
-        records = [_describe_record(each) for each in changes if each.deltas]
-        body = json.dumps(records).encode()
+        body = render_batch(changes)
         # The same content has the same name, so an object that exists is this one.
         digest = hashlib.blake2b(body, digest_size=8).hexdigest()
-        label, _, number = records[0][0].partition("#")
+        first = next(each.record.seq for each in changes if each.deltas)
+        label, _, number = first.partition("#")
         name = f"{render_batch_prefix(run)}{shard}/{label}_{number}-{digest}.json"
         self.objects.create(name, body, {}, "application/json")
 
@@ -195,20 +197,44 @@ def parse_amount(plain: Sequence[Any]) -> Amount:
     return Amount(items, Decimal(total), read)
 
 
-def _describe_record(changes: RecordChanges) -> list[Any]:
-    record = changes.record
-    described: list[Any] = []
-    row = ""
-    for key, delta in changes.deltas.items():
-        one = [key.pk, key.sk, to_plain_amount(delta)]
-        if key.sk.startswith(_KEPT):
-            # What expired and what was restored are two events of a row.
-            mark = None if record.expired else RestoredMark.from_image(record.new)
-            row = render_expiry(record.seq) if mark is None else render_restore(mark.seq)
-        else:
-            one.append(to_plain_amount(changes.amounts.get(key.pk, _NOTHING)))
-        described.append(one)
-    return [record.seq, render_item(record.key), row, described]
+def render_batch(changes: Iterable[RecordChanges]) -> bytes:
+    """The object of a batch, as `parse_batch` reads it.
+
+    It is rendered as text, because each record of a batch pays for it. Slots repeat.
+    """
+    slot_texts: dict[ItemKey, str] = {}
+    lines = []
+    for each in changes:
+        record, row, added = each.record, "", []
+        for key, delta in each.deltas.items():
+            slot = slot_texts.get(key)
+            if slot is None:
+                slot = slot_texts[key] = f"{quote(key.pk)},{quote(key.sk)}"
+            amount = _render_amount(delta)
+            if key.sk.startswith(_KEPT):
+                row = _name_row(record)
+                added.append(f"[{slot},{amount}]")
+                continue
+            contribution = each.amounts.get(key.pk, _NOTHING)
+            then = amount if contribution is delta else _render_amount(contribution)
+            added.append(f"[{slot},{amount},{then}]")
+        if added:
+            names = f"{quote(record.seq)},{quote(render_item(record.key))},{quote(row)}"
+            lines.append(f"[{names},[{','.join(added)}]]")
+    return f"[{','.join(lines)}]".encode()
+
+
+def _name_row(record: StreamRecord) -> str:
+    """The row whose expiry or restore is counted: what expired and was restored are two events."""
+    mark = None if record.expired else RestoredMark.from_image(record.new)
+    return render_expiry(record.seq) if mark is None else render_restore(mark.seq)
+
+
+def _render_amount(amount: Amount) -> str:
+    """An amount as `parse_amount` reads it, as JSON."""
+    if amount.parts:
+        return json.dumps(to_plain_amount(amount))
+    return f'[{amount.items},"{amount.total}"]'
 
 
 _KEPT = keys.render_prefix(slots.KEPT_PREFIX)

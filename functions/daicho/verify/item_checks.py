@@ -88,18 +88,26 @@ class ItemChecks(SuspectPhase):
         """Compare each item of a page with its rows, and look for the items of its rows."""
         images = [image for image in page.items if self._is_chosen(parse_owner(get_key(image))[1])]
         items = select_base_items(self.on.ledger, images)
-        stream = StreamState.read(self.on)
+        rows = self._select_rows(images)
+        stream, find_faults = StreamState.read(self.on), self._rows.find_faults
+        derived = self._rows.derive(items)
+        stored = self._rows.read_derived(derived)
+        others = self.on.store.batch_get(rows.keys() - items.keys()).require_all()
+        owners = {**items, **others}
         suspects = [
-            key
-            for key, image in items.items()
-            if self._rows.find_faults(key, image, self._read_rows(key), stream)
+            *(
+                key
+                for key, image in items.items()
+                if find_faults(key, image, stored.get(key, ()), stream, derived.get(key))
+            ),
+            *(
+                key
+                for key, some in rows.items()
+                if find_faults(key, owners.get(key), some, stream, is_whole=False)
+            ),
         ]
-        partitions = {image["PK"]["S"] for image in images}
-        derived = [each for each in partitions if is_derived_partition(each, self.on.ledger)]
-        owners = set(map(parse_derived_partition, derived)) - items.keys()
-        existing = self.on.store.batch_get(owners).require_all() if owners else {}
-        rows = sum("GSI2PK" in image and image["PK"]["S"] in derived for image in images)
-        return PageSuspects(len(items), rows, [*suspects, *sorted(owners - existing.keys())])
+        live = sum("GSI2PK" in row for some in rows.values() for row in some)
+        return PageSuspects(len(items), live, suspects)
 
     def collect(self, result: PageSuspects) -> None:
         """Count what a page has, and keep its suspects."""
@@ -111,11 +119,17 @@ class ItemChecks(SuspectPhase):
         entity = owner.lstrip("~")
         return entity in self.on.ledger.entities and self.job.entity in ("", entity)
 
-    def _read_rows(self, key: ItemKey) -> Sequence[Image]:
-        """The rows as they were a moment ago: they decide only whether to look again."""
-        if parse_owner(key)[1] not in self.on.ledger.derived_types:
-            return ()
-        return self._rows.read(key, consistent=False)
+    def _select_rows(self, images: Iterable[Image]) -> Mapping[ItemKey, Sequence[Image]]:
+        """The rows of a page, tombstones included, by the keys of their base items."""
+        rows: dict[str, list[Image]] = {}
+        for image in images:
+            rows.setdefault(image["PK"]["S"], []).append(image)
+        ledger = self.on.ledger
+        return {
+            parse_derived_partition(pk): some
+            for pk, some in rows.items()
+            if is_derived_partition(pk, ledger)
+        }
 
     # --- Suspects -----------------------------------------------------------------------------
 

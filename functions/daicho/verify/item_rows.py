@@ -11,7 +11,9 @@ number was announced before the first reading, or if no batch can have announced
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from daicho.derive.derived_items import IndexRow, build_derived_item
@@ -35,8 +37,14 @@ from daicho.verify.findings import Kind
 from daicho.verify.rows import RowRules
 from daicho.verify.steps import VerifyDependencies
 
+FEW_ROWS = 4
+"""Rows that are read by their keys: half a unit each. A query takes at least as much."""
 SET_ASIDE = "run daicho redrive first: records of the entity are set aside"
 UNREADABLE = "put or delete the item, or run daicho redrive --dismiss"
+
+
+DerivedRows = Mapping[ItemKey, Mapping[ItemKey, IndexRow]]
+"""By base item, the rows that it derives, by their keys."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +105,20 @@ class ItemRows:
     states: Mapping[str, BackfillState]
 
     def find_faults(
-        self, key: ItemKey, image: Image | None, stored: Sequence[Image], stream: StreamState
+        self,
+        key: ItemKey,
+        image: Image | None,
+        stored: Sequence[Image],
+        stream: StreamState,
+        derived: Mapping[ItemKey, IndexRow] | None = None,
+        *,
+        is_whole: bool = True,
     ) -> list[Fault]:
         """What differs between an item and its rows, whether the rows are late or damaged.
 
-        ``image``: None if the item does not exist.
+        ``image``: None if the item does not exist. ``derived``: its rows, if they are known.
+        ``is_whole``: False if ``stored`` are some of its rows, so that none of the others is
+        missing.
 
         Raises:
             UnavailableError: the table does not answer.
@@ -111,7 +128,7 @@ class ItemRows:
         faults: list[Fault] = []
         try:
             faults += [] if image is None else find_faults(ledger, image)
-            expected = derive_rows(ledger, image)
+            expected = derive_rows(ledger, image) if derived is None else derived
         except NewerGenerationError as error:
             return [build_unreadable(key, error, "wait for the deployment, and verify again")]
         except Exception as error:  # whatever it is: no code computes the rows (rule 58)
@@ -120,6 +137,8 @@ class ItemRows:
         purged = frozenset[str]() if state is None else state.purged
         now = to_seconds(self.on.now())
         rules = RowRules.build(ledger, entity, purged, stream.highest, now)
+        if not is_whole:
+            expected = {row: expected[row] for row in map(get_key, stored) if row in expected}
         rows = list(rules.compare(expected, stored))
         if image is None:
             rows = [_describe_left_row(fault) for fault in rows]
@@ -134,6 +153,35 @@ class ItemRows:
         partition = render_derived_partition(key, parse_owner(key)[1])
         pages = self.on.store.query_pages(Query(partition, consistent=consistent))
         return [item for page in pages for item in page.items]
+
+    def derive(self, items: Mapping[ItemKey, Image]) -> DerivedRows:
+        """The rows that items derive; `find_faults` says why those of an item are not known."""
+        derived = {}
+        for key, image in items.items():
+            with suppress(Exception):  # whatever it is
+                derived[key] = derive_rows(self.on.ledger, image)
+        return derived
+
+    def read_derived(self, derived: DerivedRows) -> Mapping[ItemKey, Sequence[Image]]:
+        """The rows of items as they were a moment ago, by base item.
+
+        Of an item that derives few rows only these are read, with those of others in one request:
+        what it has besides is noticed when its rows are scanned.
+
+        Raises:
+            UnavailableError: the table does not answer.
+        """
+        stored: dict[ItemKey, Sequence[Image]] = {}
+        few: dict[ItemKey, ItemKey] = {}
+        for key, rows in derived.items():
+            if len(rows) <= FEW_ROWS:
+                few |= dict.fromkeys(rows, key)
+            else:
+                stored[key] = self.read(key, consistent=False)
+        found: defaultdict[ItemKey, list[Image]] = defaultdict(list)
+        for row, image in self.on.store.batch_get(few).require_all().items():
+            found[few[row]].append(image)
+        return {**stored, **found}
 
     def build_lowered(self, stored: Sequence[Image], stream: StreamState) -> Iterator[Update]:
         """Lower the numbers that no record has, each if as read (rule 35).

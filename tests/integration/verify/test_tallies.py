@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from itertools import count
-from typing import Any
 
 import pytest
 
 from daicho.derive.contributions import Amount
-from daicho.storage import attributes
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
 from daicho.storage.protocols import apply_update
 from daicho.stream.claims import Claim, put_claim_update
 from daicho.stream.journal import NO_RUN, RUN_KEY, parse_amount
 from daicho.stream.recount_list import build_recount_mark, list_recounts
-from daicho.tally import reader, slots, total_items
+from daicho.tally import reader
 from daicho.verify.findings import Kind
 from daicho.verify.tally_repair import build_marker_key
+from tests.support.inflicted_damage import (
+    OF_RANKINGS,
+    OF_SUMS,
+    TallyDamage,
+    change_base,
+    change_slot,
+    find_slot,
+    name_most,
+    name_states,
+)
 from tests.support.verified_shop import Sale, VerifiedShop
 
-STATES, MOST = "acme#+Sale.by_state#1#open", "acme#+Sale.most#1#c1"
-Damage = Callable[[VerifiedShop], str]
+STATES, MOST = name_states("open"), name_most("c1")
 
 
 @pytest.fixture
@@ -34,110 +38,17 @@ def shop() -> VerifiedShop:
     return shop
 
 
-def find_slot(shop: VerifiedShop, tally: str = STATES) -> Image:
-    """The slot of a tally, which has one."""
-    (slot,) = reader.read_slots(shop.table, tally)
-    return slot
-
-
-def write(shop: VerifiedShop, image: Image, **values: object) -> None:
-    """Write an item by hand."""
-    revision = attributes.to_value(slots.read_revision(image) + 1)
-    item: dict[str, Any] = {**image, "rev": revision, **values}
-    key = get_key(item)
-    shop.table.delete(key)
-    shop.table.put(item, condition="attribute_not_exists(PK)", values={})
-
-
-def change_slot(shop: VerifiedShop) -> str:
-    write(shop, find_slot(shop), items={"N": "40"})
-    return STATES
-
-
-def remove_slot(shop: VerifiedShop) -> str:
-    shop.table.delete(get_key(find_slot(shop)))
-    return STATES
-
-
-def repeat_slot(shop: VerifiedShop) -> str:
-    copy = slots.build_slot_key(STATES, "shardId-other")
-    write(shop, find_slot(shop), SK={"S": copy.sk})
-    return STATES
-
-
-def run_away(shop: VerifiedShop) -> str:
-    slot = find_slot(shop)
-    label, _, number = slot["seq"]["S"].partition("#")
-    write(shop, slot, seq={"S": f"{label}#{'9' * len(number)}"})
-    shop.book.create(Sale(id="lost", customer="c1", amount=7))
-    shop.deployment.catch_up()
-    return STATES
-
-
-def change_base(prefix: str) -> Damage:
-    def change(shop: VerifiedShop) -> str:
-        total = shop.table.get(total_items.build_total_key(STATES), consistent=True)
-        write(shop, total, **{f"{prefix}_items": {"N": "3"}, f"{prefix}_total": {"N": "2.5"}})
-        return STATES
-
-    return change
-
-
-def change_total(shop: VerifiedShop) -> str:
-    total = shop.table.get(total_items.build_total_key(STATES), consistent=True)
-    write(shop, total, total={"N": "1000"})
-    return STATES
-
-
-def invent_tally(shop: VerifiedShop) -> str:
-    tally = "acme#+Sale.by_state#1#nowhere"
-    write(shop, find_slot(shop), PK={"S": tally})
-    return tally
-
-
-def change_ranking(**values: object) -> Damage:
-    def change(shop: VerifiedShop) -> str:
-        total = shop.table.get(total_items.build_total_key(MOST), consistent=True)
-        kept = {name: value for name, value in total.items() if not name.startswith("GSI3")}
-        write(shop, kept, **values)
-        return MOST
-
-    return change
-
-
-def leave_ranking(shop: VerifiedShop) -> str:
-    total = shop.table.get(total_items.build_total_key(MOST), consistent=True)
-    for number in (1, 3, 5):
-        shop.book.delete(Sale.key(f"s{number}"))
-    shop.deployment.catch_up()
-    empty = shop.table.get(total_items.build_total_key(MOST), consistent=True)
-    write(shop, empty, GSI3PK=total["GSI3PK"], GSI3SK=total["GSI3SK"])
-    return MOST
-
-
-KINDS: tuple[tuple[set[Kind], Damage], ...] = (
-    ({Kind.TALLY, Kind.TOTAL}, change_slot),
-    ({Kind.TALLY, Kind.TOTAL}, remove_slot),
-    ({Kind.TALLY, Kind.TOTAL}, repeat_slot),
-    ({Kind.TALLY, Kind.SLOT_NUMBER}, run_away),
-    ({Kind.TALLY, Kind.TOTAL}, change_base("base")),
-    ({Kind.TALLY, Kind.TOTAL}, change_base("kept")),
-    ({Kind.TOTAL}, change_total),
-    ({Kind.TALLY_WITHOUT_ITEMS, Kind.TOTAL}, invent_tally),
-    ({Kind.RANKING}, change_ranking()),
-    (
-        {Kind.RANKING},
-        change_ranking(GSI3PK={"S": "acme#Sale.most#1"}, GSI3SK={"S": "0#c1"}),
-    ),
-    ({Kind.RANKING}, leave_ranking),
+KINDS = (
+    *((kinds, damage, "open") for kinds, damage in OF_SUMS),
+    *((kinds, damage, "c1") for kinds, damage in OF_RANKINGS),
 )
 
 
-@pytest.mark.parametrize(("kinds", "damage"), KINDS)
+@pytest.mark.parametrize(("kinds", "damage", "group"), KINDS)
 def test_damage_is_found_and_repaired_once_while_writes_continue(
-    shop: VerifiedShop, kinds: set[Kind], damage: Damage
+    shop: VerifiedShop, kinds: set[Kind], damage: TallyDamage, group: str
 ) -> None:
-    tally = damage(shop)
+    tally = damage(shop, group).pk
     numbers = count()
 
     def sell() -> None:
@@ -151,7 +62,7 @@ def test_damage_is_found_and_repaired_once_while_writes_continue(
     assert {each.key.pk for each in shop.list_findings(found)} == {tally}
     repaired = shop.verify(repair=True)
     assert repaired.outcome == "repaired"
-    assert next(numbers) > 4
+    assert next(numbers) > 3
     shop.deployment.catch_up()
     again = shop.verify(repair=True)
     assert (again.outcome, shop.list_findings(again)) == ("clean", [])
@@ -187,7 +98,7 @@ def test_nothing_is_reported_of_a_shop_in_which_everything_changes(shop: Verifie
 
 @pytest.mark.parametrize("after", range(0, 12, 2))
 def test_a_repair_that_is_killed_and_repeated_corrects_once(shop: VerifiedShop, after: int) -> None:
-    change_slot(shop)
+    change_slot(shop, "open")
     job = shop.request(repair=True)
     while shop.kill_step(job, after):
         after += 1
@@ -199,7 +110,7 @@ def test_a_repair_that_is_killed_and_repeated_corrects_once(shop: VerifiedShop, 
 
 
 def test_a_sample_compares_totals_and_judges_no_sum(shop: VerifiedShop) -> None:
-    change_slot(shop)
+    change_slot(shop, "open")
     for _ in range(20):
         job = shop.verify(sample=0.5)
         assert {each.kind for each in shop.list_findings(job)} <= {Kind.TOTAL}
@@ -213,7 +124,7 @@ def test_a_sample_compares_totals_and_judges_no_sum(shop: VerifiedShop) -> None:
 
 
 def test_an_open_claim_leaves_the_sums_undecided(shop: VerifiedShop) -> None:
-    change_base("base")(shop)
+    change_base("base")(shop, "open")
     shop.has_claims = True
     (shard,) = shop.deployment._stream.shards
     now = shop.deployment.clock.now()
@@ -238,8 +149,8 @@ def test_a_recounted_tally_leaves_the_list(shop: VerifiedShop) -> None:
 
 
 def test_a_correction_names_what_it_took_back(shop: VerifiedShop) -> None:
-    change_slot(shop)
-    before = find_slot(shop)["items"]
+    change_slot(shop, "open")
+    before = find_slot(shop, "open")["items"]
     job = shop.verify(repair=True)
     marker = shop.table.get(build_marker_key(job.id, STATES), consistent=True)
     assert (before, marker["tally"]) == ({"N": "40"}, {"S": STATES})

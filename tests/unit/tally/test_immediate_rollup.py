@@ -136,6 +136,7 @@ def test_a_rollup_that_fails_does_not_fail_the_batch(
     what: str, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = Failing(what, error)
+    apply_update(table, set_flag_update("a", NO_RUN, utc_now()))  # the shard is not new
     with caplog.at_level(logging.WARNING):
         assert project(table, downloads("a", 1, 2)) is None
     assert [each.__dict__["tally"] for each in caplog.records] == [CHART]

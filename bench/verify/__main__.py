@@ -1,0 +1,68 @@
+"""``make bench-verify``: what a verification finds, reads and takes, beside its targets.
+
+The exit status is 1 if a target is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+
+from rich.console import Console
+
+from bench.speed.figures import Figure, print_figures
+from bench.verify.size_trial import SizeResult, run_size_trial
+
+ITEMS, DAMAGED = 100_000, 50
+MOST_SECONDS = 600.0
+"""Of a verification of a million items."""
+MILLION = 1e6
+MOST_BYTES = 1e9
+MOST_READ, MOST_GROWTH = 2.0, 1.02
+"""Read units an item: each item and each row is read twice, consistently and by its key. And how
+many times as many of a table that is four times as large."""
+MOST_WRITTEN = 30.0
+"""Write units of a repair, for each damaged item, with those of the run itself."""
+
+
+def main() -> int:
+    """Run the trials and print their figures; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--items", type=int, default=ITEMS, help="items of the larger table")
+    items = parser.parse_args().items
+    began = time.monotonic()
+    small, _, _ = run_size_trial(items // 4, 0)
+    figures = [*list_size_figures(small, *run_size_trial(items, DAMAGED))]
+    title = f"A verification of {items:,} items and as many rows"
+    return print_figures(Console(width=130), title, figures, time.monotonic() - began)
+
+
+def list_size_figures(
+    small: SizeResult, clean: SizeResult, repaired: SizeResult, again: SizeResult
+) -> Iterator[Figure]:
+    """Time, memory, units and findings of the runs."""
+    yield Figure(
+        "seconds of a million items",
+        clean.seconds * MILLION / clean.items,
+        "at most",
+        MOST_SECONDS,
+        "s",
+        f"{clean.items:,} items in {clean.seconds:.0f} s",
+    )
+    yield Figure("peak of memory", clean.bytes, "at most", MOST_BYTES, "bytes")
+    read = clean.read_units / clean.items
+    yield Figure("read units an item", read, "at most", MOST_READ)
+    growth = read / (small.read_units / small.items)
+    yield Figure("the same beside a fourth of the items", growth, "at most", MOST_GROWTH, "times")
+    yield Figure("findings without damage", clean.found + small.found, "at most", 0)
+    wrong = abs(repaired.found - DAMAGED)
+    yield Figure("damaged rows that are not found, or other findings", wrong, "at most", 0)
+    written = (repaired.write_units - clean.write_units) / DAMAGED
+    yield Figure("write units of a repair, each damaged item", written, "at most", MOST_WRITTEN)
+    yield Figure("findings after the repair", again.found, "at most", 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
