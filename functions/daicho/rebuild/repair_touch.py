@@ -56,10 +56,10 @@ class StreamNumbers:
         Raises:
             StoreError: the table or the stream does not answer.
         """
-        higher = [row for row in rows if self._is_higher(row)]
+        higher = [row for row in rows if has_runaway_number(row, self.highest)]
         if higher:  # than what is known
             self.read()
-        return [row for row in higher if self._is_higher(row)]
+        return [row for row in higher if has_runaway_number(row, self.highest)]
 
     def read(self) -> None:
         """Read the items of all shards.
@@ -76,11 +76,16 @@ class StreamNumbers:
         if not self.highest:
             raise UnavailableError("no shard of the stream is known yet")
 
-    def _is_higher(self, row: Image) -> bool:
-        number = row.get("seq", _NO_VALUE)
-        if not number or number.get("S", "").startswith("~"):  # of a closed tenant
-            return False
-        return "S" not in number or number["S"] > self.highest
+
+def has_runaway_number(row: Image, highest: str) -> bool:
+    """Whether a row refuses every write.
+
+    ``highest``: no record that wrote a row has a higher number.
+    """
+    number = row.get("seq", _NO_VALUE)
+    if not number or number.get("S", "").startswith("~"):  # of a closed tenant
+        return False
+    return "S" not in number or number["S"] > highest
 
 
 def lower_runaway_number(row: Image, lowest: str) -> Update:

@@ -15,6 +15,11 @@ from functools import cached_property, partial
 from daicho.layout.item_keys import parse_derived_partition
 from daicho.layout.repairs import build_repair_touch
 from daicho.plan import Ledger
+from daicho.rebuild.repair_touch import (
+    has_runaway_number,
+    lower_runaway_number,
+    remove_rows_without_item,
+)
 from daicho.rebuild.touches import estimate_units
 from daicho.release.states import read_stage_states
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -22,7 +27,7 @@ from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import retry
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
-from daicho.storage.protocols import try_put, try_update
+from daicho.storage.protocols import try_update
 from daicho.storage.requests import ItemPage, Update
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 from daicho.verify.faults import Fault, parse_owner
@@ -206,10 +211,9 @@ class ItemChecks(SuspectPhase):
         repaired: list[Fault] = []
         if of_rows and is_readable:
             if reading.after is not None:
-                lowered = tuple(self._rows.build_lowered(reading.rows, stream))
-                done = self._touch(reading.after, reading.rows, lowered)
+                done = self._touch(reading.after, reading.rows, stream)
             else:
-                done = self._remove_rows(reading.rows, stream)
+                done = self._remove_rows(reading, stream.lowest)
             repaired += of_rows if done else []
         for fault in of_item:
             self.counts["repair_units"] += 1
@@ -218,12 +222,17 @@ class ItemChecks(SuspectPhase):
         return repaired
 
     def _touch(
-        self, image: Image, rows: Sequence[Image] = (), lowered: Sequence[Update] = ()
+        self, image: Image, rows: Sequence[Image] = (), stream: StreamState | None = None
     ) -> bool:
         """Make the projector rewrite all rows of an item; whether it will (rule 38).
 
-        ``lowered``: updates that come before the touch.
+        Numbers that no record has are lowered first, each if as read: they would refuse the writes
+        of the repair (rule 39).
         """
+        lowered: list[Update] = []
+        if stream is not None and stream.highest:
+            runaway = (row for row in rows if has_runaway_number(row, stream.highest))
+            lowered = [lower_runaway_number(row, stream.lowest) for row in runaway]
         units = estimate_units(image) + 2 * len(rows) + len(lowered)
         self.counts["repair_units"] += units
         if not self.job.repair:
@@ -234,16 +243,16 @@ class ItemChecks(SuspectPhase):
         touch = build_repair_touch(image, f"verify-{self.job.id}")
         return retry(partial(try_update, self.on.store, touch), self.budget)
 
-    def _remove_rows(self, rows: Sequence[Image], stream: StreamState) -> bool:
-        """Make the rows of an item that does not exist tombstones."""
-        tombstones = list(self._rows.build_tombstones(rows, stream.low_watermark))
-        self.counts["repair_units"] += 2 * len(tombstones)
-        if not self.job.repair or not stream.low_watermark:
+    def _remove_rows(self, reading: Reading, lowest: str) -> bool:
+        """Make the rows of an item that does not exist tombstones; whether that is done."""
+        units = 2 * len(reading.rows)
+        self.counts["repair_units"] += units
+        if not self.job.repair or not lowest:
             return False
-        for each in tombstones:
-            self._limiter.wait(2)
-            retry(partial(try_put, self.on.store, each), self.budget)
-        return True
+        self._limiter.wait(units)
+        partition, now = reading.rows[0]["PK"]["S"], self.on.now()
+        remove = partial(remove_rows_without_item, self.on.store, partition, lowest, now)
+        return retry(remove, self.budget) > 0
 
 
 def select_base_items(ledger: Ledger, images: Iterable[Image]) -> dict[ItemKey, Image]:

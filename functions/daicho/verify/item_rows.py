@@ -12,11 +12,11 @@ number was announced before the first reading, or if no batch can have announced
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from daicho.derive.derived_items import IndexRow, build_derived_item
+from daicho.derive.derived_items import IndexRow
 from daicho.layout.backfill_state import BackfillState
 from daicho.layout.base_item import to_seconds
 from daicho.layout.item_keys import render_derived_partition
@@ -25,7 +25,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
-from daicho.storage.requests import Put, Query, Update
+from daicho.storage.requests import Query
 from daicho.stream.changes import PlannedImage
 from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
@@ -84,13 +84,14 @@ class StreamState:
         return max((item.announced for item in self.items.values()), default="")
 
     @property
-    def low_watermark(self) -> str:
-        """The highest number below which every record of a shard is handled; "" if there is none.
+    def lowest(self) -> str:
+        """The lowest number below which a shard has handled everything; "" if none is known.
 
-        A row of an item that does not exist becomes a tombstone under it: any record that creates
-        the item again has a higher number.
+        Numbers of different shards cannot be compared. A record that creates an item again has a
+        higher one than this, whatever shard it is in.
         """
-        return max((item.low_watermark for item in self.items.values()), default="")
+        numbers = (item.low_watermark for item in self.items.values())
+        return min(filter(None, numbers), default="")
 
     def is_waiting(self, entity: str) -> bool:
         """Whether a record of an entity may be set aside."""
@@ -155,7 +156,7 @@ class ItemRows:
         return [item for page in pages for item in page.items]
 
     def derive(self, items: Mapping[ItemKey, Image]) -> DerivedRows:
-        """The rows that items derive; `find_faults` says why those of an item are not known."""
+        """The rows that items derive; `find_faults` shows why those of an item are not known."""
         derived = {}
         for key, image in items.items():
             with suppress(Exception):  # whatever it is
@@ -182,29 +183,6 @@ class ItemRows:
         for row, image in self.on.store.batch_get(few).require_all().items():
             found[few[row]].append(image)
         return {**stored, **found}
-
-    def build_lowered(self, stored: Sequence[Image], stream: StreamState) -> Iterator[Update]:
-        """Lower the numbers that no record has, each if as read (rule 35).
-
-        Otherwise they would refuse the writes of a repair. ``stream``: read after heartbeats.
-        """
-        for item in stored:
-            if item.get("seq", {}).get("S", "") > stream.highest > "":
-                values = {":seq": item["seq"], ":low": {"S": stream.low_watermark}}
-                yield Update(get_key(item), "SET seq = :low", "seq = :seq", values=values)
-
-    def build_tombstones(self, stored: Sequence[Image], number: str) -> Iterator[Put]:
-        """Tombstones in the place of the rows of an item that does not exist, each if as read.
-
-        ``number``: see `StreamState.low_watermark`.
-        """
-        for item in stored:
-            if "GSI2PK" in item or "GSI2SK" in item or "ttl" not in item:
-                key = get_key(item)
-                condition = "seq = :seq" if "seq" in item else "attribute_not_exists(seq)"
-                values = {":seq": item["seq"]} if "seq" in item else {}
-                tombstone = build_derived_item(key, None, number, self.on.now())
-                yield Put(tombstone, f"attribute_exists(PK) AND {condition}", values=values)
 
 
 def derive_rows(ledger: Ledger, image: Image | None) -> Mapping[ItemKey, IndexRow]:
