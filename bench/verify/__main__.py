@@ -14,6 +14,7 @@ from rich.console import Console
 
 from bench.speed.figures import Figure, print_figures
 from bench.verify.size_trial import SizeResult, run_size_trial
+from tests.support.damage_trial import DamageResult, run_clean_trial, run_damage_trial
 
 ITEMS, DAMAGED = 100_000, 50
 MOST_SECONDS = 600.0
@@ -34,7 +35,10 @@ def main() -> int:
     items = parser.parse_args().items
     began = time.monotonic()
     small, _, _ = run_size_trial(items // 4, 0)
-    figures = [*list_size_figures(small, *run_size_trial(items, DAMAGED))]
+    figures = [
+        *list_size_figures(small, *run_size_trial(items, DAMAGED)),
+        *list_damage_figures(run_damage_trial(), len(run_clean_trial())),
+    ]
     title = f"A verification of {items:,} items and as many rows"
     return print_figures(Console(width=130), title, figures, time.monotonic() - began)
 
@@ -62,6 +66,19 @@ def list_size_figures(
     written = (repaired.write_units - clean.write_units) / DAMAGED
     yield Figure("write units of a repair, each damaged item", written, "at most", MOST_WRITTEN)
     yield Figure("findings after the repair", again.found, "at most", 0)
+
+
+def list_damage_figures(damage: DamageResult, in_clean_data: int) -> Iterator[Figure]:
+    """What is found of damage of all kinds, and in clean data."""
+    found = f"{damage.inflicted - len(damage.missed)} of {damage.inflicted} are found"
+    writes = f"{damage.writes:,} writes meanwhile"
+    yield Figure("kinds of damage that are missed", len(damage.missed), "at most", 0, "", found)
+    yield Figure("findings of anything else", len(damage.unexpected), "at most", 0, "", writes)
+    left = damage.inflicted - 1 - damage.repaired - damage.decided
+    repaired = f"{damage.repaired} repaired, {damage.decided} decided by people"
+    yield Figure("findings that nobody repairs", max(left, 0), "at most", 0, "", repaired)
+    yield Figure("runs afterwards with an outcome but clean", damage.again != "clean", "at most", 0)
+    yield Figure("findings in clean data, with splits and redrives", in_clean_data, "at most", 0)
 
 
 if __name__ == "__main__":
