@@ -114,8 +114,8 @@ class ConsoleStack:
             **environment_variables,
         )
         self._rollup = rollup.build(settings, self.ledger, dependencies)
-        self._jobs = jobs.build(settings, self.ledger, dependencies)
         waiting = replace(dependencies, sleep=self._deliver)
+        self._jobs = jobs.build(settings, self.ledger, waiting)
         self._redrives = redrive.build(settings, self.ledger, waiting)
         projector = project.build(settings, self.ledger, dependencies)
         archiver = archive.build(settings, self.ledger, dependencies)
@@ -171,7 +171,7 @@ class ConsoleStack:
             self.pump.run()
 
     def _deliver(self, seconds: float) -> None:
-        """Deliver the heartbeats that a dismissal waits for; the thread that would do it waits."""
+        """Deliver the heartbeats that a job waits for; the thread that would do it waits."""
         self.pump.run()
         time.sleep(min(seconds, SECONDS_BETWEEN_READS))
 

@@ -13,7 +13,7 @@ import { showToast } from "console/parts/status.js";
 import { Time } from "console/parts/value.js";
 
 const PATH = "/ops/verify";
-const EVERY_MS = 5_000;
+const EVERY_MS = 2_000;
 const READ = "It reads the whole table once, while writes continue. Nothing is changed.";
 const REPAIR = "Rows, reservations and versions that follow from the base items are written again. Items themselves keep their fields.";
 
@@ -57,6 +57,7 @@ function Result({ job }) {
     ["Items", renderNumber(counts.items ?? 0)],
     ["Rows", renderNumber(counts.rows ?? 0)],
     ["Damage", renderNumber(counts.damage ?? 0)],
+    ["Write units of its repair", renderNumber(counts.repair_units ?? 0)],
     ["Repaired", renderNumber(counts.repaired ?? 0)],
     ["Undecided", renderNumber(counts.undecided ?? 0)],
     ["Late, no damage", renderNumber(counts.lag ?? 0)],
