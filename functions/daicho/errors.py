@@ -84,8 +84,11 @@ class UnreadableError(StoreError):
     """A stored item that its entity cannot read: something else wrote it, or the class has changed.
 
     ``field``: the attribute at fault, if one is; ``fault``: how it is stored, and what is wrong.
-    ``detail``: both, in words for a caller.
+    ``detail``: both, in words for a caller. ``tag``: what the ETag of the item names, if it was
+    read alone; a PUT or a DELETE may require it.
     """
+
+    tag: int | str | None = None
 
     def __init__(self, entity: str, fault: str, field: str = "") -> None:
         self.field, self.fault = field, fault

@@ -246,7 +246,7 @@ class Book:
                 raise KeyReused(detail, field=HEADER) from None
             return existing
 
-    def put(self, item: E, *, if_match: int | None = None, if_none_match: bool = False) -> E:
+    def put(self, item: E, *, if_match: int | str | None = None, if_none_match: bool = False) -> E:
         """Create or replace an item, in one write that reads nothing before.
 
         A replaced item keeps the values that are set once: its creation, frozen and
@@ -266,7 +266,7 @@ class Book:
         )
 
     def change(
-        self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None = None
+        self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | str | None = None
     ) -> E:
         """Change some fields of an item.
 
@@ -284,7 +284,7 @@ class Book:
         """
         return self._tools.writer.change(ref, changes, if_match=if_match)
 
-    def delete(self, ref: ItemRef[E], *, if_match: int | None = None) -> None:
+    def delete(self, ref: ItemRef[E], *, if_match: int | str | None = None) -> None:
         """Remove an item.
 
         Raises:
@@ -296,7 +296,7 @@ class Book:
         else:
             self._tools.choose_writer(ref.entity).delete(ref, if_match=if_match)
 
-    def restore(self, ref: ItemRef[E], *, if_match: int | None = None) -> E:
+    def restore(self, ref: ItemRef[E], *, if_match: int | str | None = None) -> E:
         """Write a version of an item (``Article.versions.at("a", version=3)``) as its newest.
 
         The values that are set once stay as they are, unless the item was deleted. Then all of

@@ -121,7 +121,7 @@ class BookTools:
         tools = (self.key_resolver, self.table, self.clock, self.history, self.access)
         return ItemWriter(*tools)
 
-    def delete_with_objects(self, ref: ItemRef[Any], *, if_match: int | None) -> None:
+    def delete_with_objects(self, ref: ItemRef[Any], *, if_match: int | str | None) -> None:
         """Remove an item and its objects."""
         from daicho.write.object_writer import delete_with_objects
 

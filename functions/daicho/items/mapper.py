@@ -17,6 +17,7 @@ from daicho.declare.fields import FieldSpec, strip_none
 from daicho.declare.rules.declared_places import list_decimal_fields, list_declared_places
 from daicho.declare.split import attach_manifest, get_manifest
 from daicho.errors import Invalid, UnreadableError
+from daicho.layout.base_item import get_tag
 from daicho.layout.migrations import read_migrated
 from daicho.layout.sections import MANIFEST, Manifest
 from daicho.plan import EntityPlan, Ledger
@@ -318,6 +319,8 @@ def _read_item(entity: type[E], stored: Image, ledger: Ledger) -> E:
     if split_field is not None and manifest is not None:
         values[split_field.name] = {}  # the sections are stored elsewhere
     item = restore_item(entity, values, created_at, version, versioned_at)
+    if not version:
+        item.__dict__["_digest"] = get_tag(stored)
     return item if manifest is None else attach_manifest(item, manifest)
 
 
@@ -325,9 +328,11 @@ def explain_unreadable(entity: type[Entity], image: Image, error: Exception) -> 
     """Name the first attribute of an image that cannot be read, and how it is stored."""
     name, fault = _find_fault(entity, image, error)
     kind = STORED_KINDS.get(next(iter(image[name])), "") if name in image else ""
-    return UnreadableError(
+    explained = UnreadableError(
         entity.__name__, f"it is stored as {kind}: {fault}" if kind else fault, name
     )
+    explained.tag = get_tag(image)
+    return explained
 
 
 def _find_fault(entity: type[Entity], image: Image, error: Exception) -> tuple[str, str]:
@@ -373,13 +378,17 @@ def check_kept(entity: type[Entity], image: Image, names: Sequence[str]) -> None
 
 def read_kept(image: Image, now: dt.datetime) -> dict[str, AttributeValue]:
     """The version and the creation of an unreadable item; 0 and ``now`` if these are at fault."""
-    has_version = _is_readable(_read_number, image, "version")
     return {
-        "version": attributes.to_value(_read_number(image, "version") if has_version else 0),
+        "version": attributes.to_value(read_version(image)),
         "created_at": (
             image["created_at"] if _is_readable(read_created, image) else attributes.to_value(now)
         ),
     }
+
+
+def read_version(image: Image) -> int:
+    """The version of an item that may be unreadable: 0 if it is."""
+    return _read_number(image, "version") if _is_readable(_read_number, image, "version") else 0
 
 
 def _read_number(image: Image, name: str) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from daicho.errors import Invalid
 from daicho.layout import expiry, item_keys
+from daicho.layout.dismissals import compute_digest
 from daicho.plan import Generation
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
@@ -59,6 +61,15 @@ def build_base_item(
 def get_version(image: Image) -> int:
     """The number of times that the item was written."""
     return attributes.get_integer(image, "version") or 0
+
+
+def get_tag(image: Image) -> int | str:
+    """What the ETag of an item names: its version, or its digest without a whole number there."""
+    with suppress(ArithmeticError, LookupError, TypeError, ValueError):
+        version = attributes.get_integer(image, "version")
+        if version is not None:
+            return version
+    return compute_digest(image)
 
 
 def is_expired(image: Image, now: int) -> bool:

@@ -186,7 +186,7 @@ def build_deletion_marker(
     number = before.last + 1
     key = build_version_key(base, plan.name, number)
     kept = (*plan.key.fields, "gen", "created_at")
-    image = {name: before.item[name] for name in kept}
+    image = {name: before.item[name] for name in kept if name in before.item}
     image |= {**to_key_image(key), DELETED: {"BOOL": True}}
     return split_versioned_image(image, number, at)
 

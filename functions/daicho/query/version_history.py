@@ -10,8 +10,9 @@ from typing import Any
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef, ListQuery
 from daicho.declare.results import ForgetVersionsResult
+from daicho.errors import UnreadableError
 from daicho.items.arguments import check_key_length
-from daicho.items.mapper import check_kept
+from daicho.items.mapper import check_kept, read_version
 from daicho.layout import versions
 from daicho.layout.base_item import NO_VALUE, get_version, is_expired
 from daicho.layout.versions import VersionState
@@ -133,8 +134,13 @@ class VersionHistory:
         """See `read_pointed_contents`."""
         return read_pointed_contents(self.table, self.key_resolver.ledger, images)
 
-    def read_state(self, entity: type[Entity], base: ItemKey) -> VersionState:
+    def read_state(
+        self, entity: type[Entity], base: ItemKey, *, repairs: bool = False
+    ) -> VersionState:
         """The stored state of an item, for the writer of its next version.
+
+        ``repairs``: also of an item that cannot be read. Its number is then the highest of its own,
+        if that can be read, and that of its newest version item.
 
         Raises:
             UnreadableError: its version, generation or creation cannot be read.
@@ -146,7 +152,14 @@ class VersionHistory:
             )
         item = self.table.get(base, consistent=True)
         if item is not None:
-            check_kept(entity, item, ())
+            try:
+                check_kept(entity, item, ())
+            except UnreadableError:
+                if not repairs:
+                    raise
+                kept = find_newest_version(self.table, partition)
+                last = 0 if kept is None else versions.get_number(kept)
+                return VersionState(item, max(last, read_version(item)))
             if is_expired(item, self.now()):
                 item = None  # declared before versions were: nothing that is versioned expires
         is_kept = item is not None and versions.is_kept(item)

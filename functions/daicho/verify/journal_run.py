@@ -3,6 +3,7 @@
 What the run has read of the shards is in objects of the failure bucket, since a stream may have
 thousands of them::
 
+    journal/<run>/shards.json  the shards in which the run sets its flag
     journal/<run>/start.json   by shard: the announced number, and the numbers of its claims;
                                and when the code was deployed
     journal/<run>/cut.json     by shard: the number before which the journal is complete
@@ -92,7 +93,10 @@ class JournalRun:
         if (deployed := self._read_deployed()) is None:
             return UNDER_DEPLOYMENT
         start: dict[str, Any] = {}
-        for shard in self._list_shards():
+        # A step that is repeated must not set the flag in a shard of which another step has not
+        # noted what was announced: the stream's description may lack shards for a while.
+        self._create("shards.json", list(self._list_shards()))
+        for shard in self._read("shards.json"):
             change = set_flag_update(shard, self.flag.render(), self.now())
             item = ShardClaims.from_item(shard, apply_update(self.store, change, "ALL_NEW"))
             start[shard] = [item.announced, sorted(item.claims)]
@@ -137,7 +141,8 @@ class JournalRun:
 
     def read_cut(self) -> Mapping[str, str]:
         """By shard, the number before which its part of the journal is complete."""
-        return self._read("cut.json")
+        cut: Mapping[str, str] = self._read("cut.json")
+        return cut
 
     def require_newest(self) -> ConditionCheck:
         """Require that no newer run has begun, as a part of a transaction."""
@@ -227,9 +232,8 @@ class JournalRun:
     def _create(self, what: str, content: Any) -> None:
         self.objects.create(self.render_name(what), json.dumps(content).encode(), {}, JSON)
 
-    def _read(self, what: str) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads(self.objects.read(self.render_name(what)) or b"{}")
-        return content
+    def _read(self, what: str) -> Any:
+        return json.loads(self.objects.read(self.render_name(what)) or b"{}")
 
 
 ALL = "~"

@@ -134,7 +134,8 @@ def _to_refused(error: Refusal) -> HttpError:
 
 def _to_unreadable(error: UnreadableError) -> HttpError:
     named = [(error.field, error.fault)] if error.field else []
-    return HttpError(409, error.detail, named, type="unreadable")
+    headers = {} if error.tag is None else {"ETag": f'"{error.tag}"'}
+    return HttpError(409, error.detail, named, headers, "unreadable")
 
 
 def _to_busy(status: int, error: UnavailableError) -> HttpError:

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 
-from daicho.layout.base_item import to_seconds
+from daicho.layout.base_item import get_tag, to_seconds
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import ItemKey
@@ -163,8 +163,12 @@ def if_absent() -> ConditionalWrite:
 def if_unchanged(image: Image, *more: str) -> ConditionalWrite:
     """The condition that the item still has the version, creation and expiry of ``image``.
 
-    ``more``: names of further attributes.
+    An item without a version must have all of its attributes. ``more``: names of further ones.
     """
+    if isinstance(get_tag(image), str):
+        write = ConditionalWrite()
+        write.condition = _join_all([_equals(write, *each) for each in image.items()])
+        return write
     condition, names, values = require_same(image, ("version", "created_at", "ttl", *more))
     return ConditionalWrite("", condition, names, values)
 

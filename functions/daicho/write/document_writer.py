@@ -34,7 +34,7 @@ class DocumentWriter:
         """See `Book.create`; the returned item has no sections."""
         return self._write(item, lambda transaction, head: transaction.create(head))
 
-    def put(self, item: E, *, if_match: int | None, if_none_match: bool = False) -> E:
+    def put(self, item: E, *, if_match: int | str | None, if_none_match: bool = False) -> E:
         """See `Book.put`; the returned item has no sections."""
         return self._write(
             item,
@@ -79,7 +79,7 @@ class DocumentWriter:
 
         return staging.retry_race(attempt)
 
-    def delete(self, ref: ItemRef[E], *, if_match: int | None) -> None:
+    def delete(self, ref: ItemRef[E], *, if_match: int | str | None) -> None:
         """See `Book.delete`."""
         staging = self.staging
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any, Generic
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 from daicho.declare.entity import Entity, get_values
 from daicho.declare.queries import ItemRef
 from daicho.derive import contributions, derived_items
-from daicho.errors import Invalid
+from daicho.errors import Invalid, UnreadableError
 from daicho.items import mapper
 from daicho.items.mapper import E, ItemFields
 from daicho.layout import base_item, item_keys, reservations
@@ -42,7 +43,7 @@ class PlannedWrite(Generic[E]):
         renews_expiry: the predecessor gets the expiry of ``image``, or loses its own if the image
             has none. Otherwise it keeps its own.
         is_repair: the stored item cannot be read, and is replaced as a whole. ``predecessor`` has
-            only its version and its creation.
+            what can be read of it, or only its version and its creation.
     """
 
     entity: type[E]
@@ -115,6 +116,37 @@ def merge_immutable_fields(
     if SCALES in stored or SCALES in existing:
         stored = replace_scales(stored, kept.keys(), select_scales(existing, kept.keys()))
     return ItemFields(fields.entity, stored)
+
+
+def mend_image(
+    entity: type[Entity],
+    ledger: Ledger,
+    stored: Image,
+    changes: Mapping[str, Any],
+    now: dt.datetime,
+) -> Image:
+    """A stored image with the new values of fields that cannot be read, or else itself.
+
+    Its version and its creation are replaced too, as in `mapper.read_kept`.
+
+    Raises:
+        UnreadableError: something else cannot be read, such as its generation, or its key.
+    """
+    kept = mapper.read_kept(stored, now)
+    image = stored if all(stored.get(name) == kept[name] for name in kept) else {**stored, **kept}
+    mapper.check_kept(entity, image, ())
+    mendable = changes.keys() - set(ledger.current_generation(entity.__name__).plan.key.fields)
+    for _ in range(len(mendable) + 1):
+        try:
+            mapper.to_item(entity, image, ledger)
+        except UnreadableError as error:
+            if error.field not in mendable:
+                raise
+            image = mapper.replace_fields(entity, image, {error.field: changes[error.field]})
+            mendable -= {error.field}
+        else:
+            break
+    return image
 
 
 def apply_changes(

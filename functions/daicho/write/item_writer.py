@@ -116,9 +116,10 @@ class ItemWriter:
             return self._retry_transaction(lambda transaction: transaction.create(item))
         return self._create(item, Conflict)
 
-    def put(self, item: E, *, if_match: int | None, if_none_match: bool) -> E:
+    def put(self, item: E, *, if_match: int | str | None, if_none_match: bool) -> E:
         """See `Book.put`."""
-        if self._needs_transaction(type(item), type(item).fields_) or self._reserves(type(item)):
+        is_joint = self._needs_transaction(type(item), type(item).fields_)
+        if is_joint or self._reserves(type(item)) or isinstance(if_match, str):
             return self._retry_transaction(
                 lambda t: t.put(item, if_match=if_match, if_none_match=if_none_match)
             )
@@ -144,27 +145,32 @@ class ItemWriter:
                     return mapper.to_item(planned.entity, image, self.key_resolver.ledger)
         raise Raced
 
-    def change(self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None) -> E:
+    def change(
+        self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | str | None
+    ) -> E:
         """See `Book.change`."""
         if (
             self._needs_transaction(ref.entity, changes)
             or self.planner.get_entity_plan(ref.entity).key.moves in changes
+            or isinstance(if_match, str)
         ):
             return self._retry_transaction(lambda t: t.change(ref, changes, if_match=if_match))
         key, now = self.key_resolver.resolve_key(ref), self.clock()
         for _ in RetryBudget.for_seconds(RACE_RETRY_S).count_attempts():
             existing = None if key is None else self.table.get(key, consistent=True)
             planned = self.planner.plan_change(ref, existing, changes, now, if_match=if_match)
-            if planned.plan.derived_uniques and not self._keeps_reservations(planned, now):
+            reserves = planned.plan.derived_uniques and not self._keeps_reservations(planned, now)
+            if reserves or planned.is_repair:
                 return self._retry_transaction(lambda t: t.change(ref, changes, if_match=if_match))
             # Refused if somebody was faster, or if the answer to this very write was lost.
             with suppress(ConditionFailedError):
                 return self._update(planned, self.planner.build_change(planned))
         raise Raced
 
-    def delete(self, ref: ItemRef[E], *, if_match: int | None) -> None:
+    def delete(self, ref: ItemRef[E], *, if_match: int | str | None) -> None:
         """See `Book.delete`."""
-        if self._needs_transaction(ref.entity) or self._reserves(ref.entity):
+        is_joint = self._needs_transaction(ref.entity) or self._reserves(ref.entity)
+        if is_joint or isinstance(if_match, str):
             self._retry_transaction(lambda t: t.delete(ref, if_match=if_match))
             return
         key, now = self.key_resolver.resolve_key(ref), self.clock()
@@ -178,7 +184,7 @@ class ItemWriter:
             self.planner.check_existing(ref, refused.item, now, if_match)
             raise
 
-    def restore(self, ref: ItemRef[E], *, if_match: int | None) -> E:
+    def restore(self, ref: ItemRef[E], *, if_match: int | str | None) -> E:
         """See `Book.restore`."""
         return self._retry_transaction(
             lambda transaction: transaction.restore(ref, if_match=if_match)

@@ -27,7 +27,7 @@ URL_SIGNING_GRACE = dt.timedelta(minutes=1)
 
 
 def delete_with_objects(
-    writer: ItemWriter, objects: ItemObjects, ref: ItemRef[E], *, if_match: int | None
+    writer: ItemWriter, objects: ItemObjects, ref: ItemRef[E], *, if_match: int | str | None
 ) -> None:
     """See `Book.delete`. The objects are removed last: no item is left without its object.
 

@@ -38,6 +38,7 @@ from daicho.write.field_changes import (
     apply_changes,
     build_ref,
     list_absent_fields,
+    mend_image,
     merge_immutable_fields,
     read_fields,
 )
@@ -113,7 +114,7 @@ class ItemPlanner:
         existing: Image | None,
         now: dt.datetime,
         *,
-        if_match: int | None,
+        if_match: int | str | None,
         if_none_match: bool = False,
     ) -> PlannedWrite[E]:
         """The write of the item ``new`` at a key whose image is ``existing``.
@@ -140,19 +141,19 @@ class ItemPlanner:
             mapper.check_kept(new.entity, current, mapper.list_frozen_fields(new.entity, new.plan))
         except UnreadableError:
             return self._plan_repair(new, current, now, if_match)
-        check_version(base_item.get_version(current), if_match)
+        check_version(base_item.get_tag(current), if_match)
         fields = merge_immutable_fields(new.plan, new.fields, current)
         return self._plan_write(self._apply_rules(fields, current), now, now, current)
 
     def _plan_repair(
-        self, new: PlannedWrite[E], current: Image, now: dt.datetime, if_match: int | None
+        self, new: PlannedWrite[E], current: Image, now: dt.datetime, if_match: int | str | None
     ) -> PlannedWrite[E]:
         """The write of an item over one whose version, creation or frozen fields are unreadable.
 
         It is checked as a new item, and keeps of the stored one what can be read.
         """
         kept = mapper.read_kept(current, now)
-        check_version(base_item.get_version(kept), if_match)
+        check_version(base_item.get_tag(current), if_match)
         fields = self._apply_rules(new.fields, {})
         planned = self._plan_write(fields, mapper.read_created(kept), now)
         return replace(planned, predecessor=kept, is_repair=True)
@@ -164,21 +165,22 @@ class ItemPlanner:
         changes: Mapping[str, Any],
         now: dt.datetime,
         *,
-        if_match: int | None,
+        if_match: int | str | None,
     ) -> PlannedWrite[E]:
         """The write of an item with some fields changed. If a key field changes, the item moves.
 
         Raises:
             NotFound, Forbidden, PreconditionFailed: as in `check_existing`.
+            UnreadableError: what is not changed cannot be read.
             Invalid: names the field.
             ForbiddenTransition: the state may not change so.
         """
-        if existing is not None:
-            mapper.check_kept(ref.entity, existing, ())
-        current = self.check_existing(ref, existing, now, if_match)
+        stored = self.check_existing(ref, existing, now, if_match)
+        current = mend_image(ref.entity, self.ledger, stored, changes, now)
         fields = apply_changes(ref.entity, self.ledger, current, changes)
         fields = self._apply_rules(fields, current)
-        return self._plan_write(fields, mapper.read_created(current), now, current)
+        planned = self._plan_write(fields, mapper.read_created(current), now, current)
+        return planned if current is stored else replace(planned, is_repair=True)
 
     def plan_restoration(
         self,
@@ -187,7 +189,7 @@ class ItemPlanner:
         existing: Image | None,
         now: dt.datetime,
         *,
-        if_match: int | None,
+        if_match: int | str | None,
         follows: Image | None = None,
     ) -> PlannedWrite[E]:
         """The write that makes the image of an old version the newest version.
@@ -195,16 +197,19 @@ class ItemPlanner:
         ``follows``: the item whose states it follows if none exists; None for a new item.
 
         Raises:
+            UnreadableError: the item cannot be read: replace it by a PUT.
             ForbiddenTransition: a state may not change back.
             PreconditionFailed: the item is not of version ``if_match``.
             Invalid: the declaration no longer accepts a value of the old version.
             NotFound, Forbidden: see `Access.check_write`.
         """
         current = select_live(existing, now)
+        if current is not None:
+            mapper.check_kept(ref.entity, current, ())
         if not self.access.may_read(ref.entity, old_version):
             raise build_not_found(ref)
         self.access.check_write(ref, old_version if current is None else current)
-        check_version(None if current is None else base_item.get_version(current), if_match)
+        check_version(None if current is None else base_item.get_tag(current), if_match)
         fields = read_fields(ref.entity, old_version, self.ledger)
         if current is not None:
             plan = self.get_entity_plan(ref.entity)
@@ -226,7 +231,11 @@ class ItemPlanner:
         return current
 
     def check_existing(
-        self, ref: ItemRef[Any], existing: Image | None, now: dt.datetime, if_match: int | None
+        self,
+        ref: ItemRef[Any],
+        existing: Image | None,
+        now: dt.datetime,
+        if_match: int | str | None,
     ) -> Image:
         """The item that is changed or removed.
 
@@ -239,7 +248,7 @@ class ItemPlanner:
         if current is None:
             raise build_not_found(ref)
         self.access.check_write(ref, current)
-        check_version(base_item.get_version(current), if_match)
+        check_version(base_item.get_tag(current), if_match)
         return current
 
     def check_vacant(

@@ -15,10 +15,13 @@ CHANGED_MEANWHILE = "others changed the same at this moment; try again"
 WAITS_FOR_ARCHIVE = "an expired item of this key waits for the archive; try again later"
 
 
-def check_version(version: int | None, if_match: int | None, part: str = "item") -> None:
+def check_version(
+    version: int | str | None, if_match: int | str | None, part: str = "item"
+) -> None:
     """Refuse an item, or a section, of another version than the caller expects.
 
-    ``version`` is None if there is no such item. ``if_match`` is None if any version will do.
+    ``version`` is None if there is no such item, and the digest of an item without a version.
+    ``if_match`` is None if any version will do.
 
     Raises:
         PreconditionFailed: the versions differ.

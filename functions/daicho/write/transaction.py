@@ -122,7 +122,7 @@ class Transaction:
         self._planner.check_vacant(new.entity, self._read_image(new.entity, new.key), now)
         return self._stage(new, now)
 
-    def put(self, item: E, *, if_match: int | None = None, if_none_match: bool = False) -> E:
+    def put(self, item: E, *, if_match: int | str | None = None, if_none_match: bool = False) -> E:
         """See `Book.put`."""
         now = self._clock()
         new = self._planner.plan_candidate(item, now)
@@ -133,7 +133,7 @@ class Transaction:
         return self._stage(planned, now)
 
     def change(
-        self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | None = None
+        self, ref: ItemRef[E], changes: Mapping[str, Any], *, if_match: int | str | None = None
     ) -> E:
         """See `Book.change`."""
         key, now = self._key_resolver.resolve_key(ref), self._clock()
@@ -145,7 +145,7 @@ class Transaction:
             self.images[key] = None
         return self._stage(planned, now)
 
-    def delete(self, ref: ItemRef[E], *, if_match: int | None = None) -> None:
+    def delete(self, ref: ItemRef[E], *, if_match: int | str | None = None) -> None:
         """See `Book.delete`.
 
         Raises:
@@ -158,7 +158,7 @@ class Transaction:
             )
         self.remove(ref, if_match=if_match)
 
-    def remove(self, ref: ItemRef[E], *, if_match: int | None) -> None:
+    def remove(self, ref: ItemRef[E], *, if_match: int | str | None) -> None:
         """Delete the base item and mark its versions; the caller deletes sections and objects."""
         key, now = self._key_resolver.resolve_key(ref), self._clock()
         if key is None:
@@ -168,7 +168,7 @@ class Transaction:
         if ref.entity.versioned_:
             self._stage_versions(self._versions.build_removal(key, now))
 
-    def restore(self, ref: ItemRef[E], *, if_match: int | None = None) -> E:
+    def restore(self, ref: ItemRef[E], *, if_match: int | str | None = None) -> E:
         """See `Book.restore`."""
         key, now = self._key_resolver.resolve_key(ref), self._clock()
         old_version = self._history.find_version(ref)

@@ -42,7 +42,7 @@ class VersionWriter:
         Raises:
             Invalid: the key leaves no room for versions.
         """
-        self.existing[base] = state = self.history.read_state(entity, base)
+        self.existing[base] = state = self.history.read_state(entity, base, repairs=True)
         self.plans[base] = self.history.get_entity_plan(entity)
         return state.item
 

@@ -142,9 +142,22 @@ def lifecycle_profile(name: str, share: int, history: CodeHistory) -> ProofProfi
     )
 
 
+OTHER_EVENTS = ("write", "load", "deploy", "tick", "advance", "rollup", "expire")
 LIFECYCLE_PROFILES = (
     lifecycle_profile("lifecycle", 44, REVERTED),
     lifecycle_profile("lifecycle superseded", 12, SUPERSEDED),
     lifecycle_profile("lifecycle disabled", 12, DISABLED),
     lifecycle_profile("lifecycle replaced", 118, REPLACED),
+    # The API goes back to earlier code, most often while a release is open to writers.
+    replace(
+        lifecycle_profile("lifecycle rolled back", 4, DISABLED),
+        lengths=(25, 40),
+        fault_levels=(0.0,),
+        events={
+            "release": (60,),
+            "roll_back": (8, 16),
+            "rebuild": (0, 12),
+            **dict.fromkeys(OTHER_EVENTS, (0,)),
+        },
+    ),
 )

@@ -30,7 +30,6 @@ from tests.delivery.schedules.sample_profile import sample_profile
 from tests.delivery.schedules.service_profiles import SERVICE_PROFILES
 from tests.delivery.schedules.spread_profiles import SPREAD_PROFILES
 from tests.delivery.schedules.verification_profiles import VERIFICATION_PROFILES
-from tests.delivery.schedules.verify_profiles import VERIFY_PROFILES
 from tests.delivery.schedules.watermark_profiles import WATERMARK_PROFILES
 from tests.simulator.schedules.proof_profile import ProofProfile
 from tests.support import sample_entities
@@ -304,7 +303,6 @@ PROFILES = (
     *CLOSING_PROFILES,
     *DISMISSAL_PROFILES,
     *VERIFICATION_PROFILES,
-    *VERIFY_PROFILES,
     *WATERMARK_PROFILES,
     *SPREAD_PROFILES,
     *LIFECYCLE_PROFILES,

@@ -1,7 +1,8 @@
-"""Profiles of damaged rows, and of verifications (rule 35)."""
+"""Profiles of verifications, of rows (rule 35) and of tallies (36 to 39), damaged or not."""
 
 from __future__ import annotations
 
+from daicho.testing.faults.code_versions import POISON_SOMETIMES
 from daicho.testing.schedules.profile import POISON
 from tests.delivery.schedules.sample_profile import sample_profile
 
@@ -49,6 +50,103 @@ VERIFICATION_PROFILES = (
             "write": (40, 80),
             "come_back": (10, 30),
             **dict.fromkeys(("abandon", "repeat", "rollup", "split", "load", "deploy"), (0,)),
+        },
+    ),
+    sample_profile(
+        "tally verifications",
+        60,
+        entity_sets=(("Song",), ("Order",)),
+        actions=("put", "put", "edit", "touch", "delete"),
+        max_items=(1, 2, 2, 4),
+        shards=(1, 2),
+        writes=(4, 8, 12),
+        lengths=(80, 150, 300),
+        fault_levels=(0.0, 0.0, 0.05),
+        timeouts=(300,),
+        events={
+            "verify_tallies": (30, 60),
+            "damage_tally": (2, 6),
+            "kill_verify": (0, 2),
+            "detached": (30,),
+            "repeat": (0, 8),
+            "split": (0, 3),
+            "rollup": (0, 6),
+            "deploy": (0,),
+            "load": (0,),
+        },
+    ),
+    # Runs are overtaken where their corrections, their readings and folds depend on it.
+    sample_profile(
+        "tally verifications overtaken",
+        20,
+        entity_sets=(("Song",), ("Order",)),
+        actions=("put", "put", "edit", "touch", "delete"),
+        max_items=(2, 4),
+        shards=(2,),
+        writes=(6, 12),
+        lengths=(20, 40),
+        fault_levels=(0.0,),
+        timeouts=(300,),
+        events={
+            "verify_tallies": (10, 20),
+            "damage_tally": (2, 6),
+            "lose_correction": (2, 4),
+            "overtake_correction": (2, 4),
+            "lower_beside_records": (2, 4),
+            "fold_beside_reading": (2, 4),
+            "detached": (20,),
+            "repeat": (4, 12),
+            "split": (0, 2),
+            "rollup": (0, 4),
+            "deploy": (0,),
+            "load": (0,),
+        },
+    ),
+    # Records are set aside and redriven meanwhile, so many runs have no verdict.
+    sample_profile(
+        "verifications with poison",
+        20,
+        entity_sets=(("Song",), ("Order",)),
+        actions=("put", "put", "edit", "delete"),
+        max_items=(1, 2, 4),
+        shards=(1, 2),
+        writes=(6, 12),
+        lengths=(100, 200),
+        fault_levels=(0.0, 0.0, 0.02),
+        timeouts=(300,),
+        mark_kinds=POISON,
+        events={
+            "verify_tallies": (40, 80),
+            "redrive": (2, 8),
+            "detached": (30,),
+            "repeat": (0, 4),
+            "split": (0, 2),
+            "rollup": (0, 4),
+            "deploy": (0, 4),
+            "load": (0,),
+        },
+    ),
+    # Records are set aside between the end of a journal and its reading.
+    sample_profile(
+        "verifications cut off",
+        10,
+        entity_sets=(("Song",), ("Order",)),
+        actions=("put", "put", "edit", "delete"),
+        max_items=(1, 1, 2),
+        shards=(1,),
+        writes=(4, 8),
+        lengths=(20, 40),
+        fault_levels=(0.0,),
+        timeouts=(300,),
+        mark_kinds=((POISON_SOMETIMES,),),
+        redrive_versions=(),
+        events={
+            "verify_tallies": (5,),
+            "write_behind_cut": (5, 10),
+            "redrive": (0, 2),
+            "detached": (20,),
+            "deploy": (0,),
+            "load": (0,),
         },
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from unittest.mock import Mock
 
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
@@ -41,10 +42,13 @@ def test_an_idle_run_reads_and_emits_what_is_billed(
     name: str, dynamodb: DynamoDBClient, table_name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bucket, table = MemoryBucket(), Table(dynamodb, table_name)
-    environ = environment(table_name, ARCHIVE_BUCKET="archive", DIRTY_SHARDS=str(DIRTY_SHARDS))
-    dependencies = Dependencies(table=lambda *_, **__: table, bucket=lambda *_, **__: bucket)
+    limits = {"DIRTY_SHARDS": str(DIRTY_SHARDS), "VERIFY_PERCENT": "1"}
+    environ = environment(table_name, ARCHIVE_BUCKET="archive", **limits)
+    dependencies = Dependencies(
+        table=lambda *_, **__: table, bucket=lambda *_, **__: bucket, machine=lambda _: Mock()
+    )
     run = BUILDERS[name](environ, dependencies)
-    run({}, Context())  # the audit has work in the first run of a day
+    run({}, Context())  # the audit, and the sample of the day, begin in the first run of a day
     capsys.readouterr()
     with Meter(dynamodb).counting() as consumed:
         run({}, Context())

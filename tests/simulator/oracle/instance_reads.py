@@ -124,6 +124,21 @@ class ReadJudge:
         if all(_knows(ledger, entity, number) for entity, number in self.announced.items()):
             self.report("code that was rolled back is refused without a reason")
 
+    def judge_start(self, ledger: Ledger, released: Sequence[Ledger]) -> None:
+        """Code that was rolled back starts: no release that it lacks ended what must answer now.
+
+        ``released``: the ledgers of all releases. Those that are recorded are judged.
+        """
+        for newer in released:
+            for entity, generations in newer.entities.items():
+                number = generations[-1].number
+                state = self.deployment.dynamodb.find(build_backfill_key(entity))
+                is_recorded = state is not None and int(state["newest"]["N"]) >= number
+                if not is_recorded or _knows(ledger, entity, number):
+                    continue
+                for end in self._list_early_ends(newer, (entity,)):
+                    self.report(f"code starts that lacks a release, which ended {end}")
+
     def judge_consumers(self, ledger: Ledger) -> None:
         """Stream consumers have a ledger: they must be able to read every record that waits."""
         for entity, number in self._list_stored_generations():
@@ -152,10 +167,13 @@ class ReadJudge:
             (image["type"]["S"], int(image["gen"]["N"])) for image in images if is_base_item(image)
         }
 
-    def _list_early_ends(self, ledger: Ledger) -> list[Instance]:
-        """What a ledger ends although it answers, and nothing that replaces it is complete."""
+    def _list_early_ends(self, ledger: Ledger, entities: Iterable[str] = ()) -> list[Instance]:
+        """What a ledger ends although it answers, and nothing that replaces it is complete.
+
+        ``entities``: those that are looked at; all by default.
+        """
         ends = []
-        for entity in self.writable:
+        for entity in entities or self.writable:
             if entity not in ledger.entities:
                 continue
             *earlier, newest = ledger.list_generations(entity)

@@ -88,6 +88,7 @@ class ApiInstances:
                 self.note(f"{instance} does not start: {error}")
                 self.judge.judge_refused_start(instance.ledger)
                 return
+            self.judge.judge_start(instance.ledger, self.history.ledgers)
             if version == self.version:
                 self._add(instance)
 

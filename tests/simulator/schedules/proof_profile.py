@@ -21,8 +21,8 @@ from tests.simulator.schedules.pause_events import PauseEvents
 from tests.simulator.schedules.race_events import RaceEvents
 from tests.simulator.schedules.repair_events import RepairEvents
 from tests.simulator.schedules.request_events import BuildRequestSource, RequestEvents
-from tests.simulator.schedules.verification_events import VerificationEvents
-from tests.simulator.schedules.verify_events import VerifyEvents
+from tests.simulator.schedules.row_verification_events import RowVerificationEvents
+from tests.simulator.schedules.tally_verification_races import TallyVerificationRaces
 from tests.simulator.schedules.watermark_events import WatermarkEvents
 
 PAUSES_H = (21.0, 20.5, 23.5, 22.0, 73.0, 31 * 24.0)
@@ -73,11 +73,11 @@ class ProofProfile(Profile):
         if "redrive_chosen" in self.events:
             owners.append(ChosenRedrives(parts, versions))
         if "verify_rows" in self.events:
-            owners.append(VerificationEvents(parts))
+            owners.append(RowVerificationEvents(parts))
         if "dismiss" in self.events:
             owners.append(DismissalEvents(parts, versions))
         if "verify_tallies" in self.events:
-            owners.append(VerifyEvents(parts))
+            owners.append(TallyVerificationRaces(parts))
         if "mend" in self.events:
             owners.append(RepairEvents(parts))
         if self.heartbeats:

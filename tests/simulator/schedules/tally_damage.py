@@ -26,13 +26,15 @@ class InflictedDamage:
     """What was inflicted on each tally, and what corrections took back.
 
     ``touched``: the tallies on which anything was inflicted. ``inexact``: those of which nobody
-    knows how much they have lost, because a slot does not refuse repeats, or refuses all records.
+    knows how much they have lost, because a slot does not refuse repeats. ``renumbered``: those of
+    which a slot refuses all records until a run lowers its number.
     ``changes``: how often something was inflicted on a tally.
     """
 
     deployment: SimulatedDeployment
     touched: set[str] = field(default_factory=set)
     inexact: set[str] = field(default_factory=set)
+    renumbered: set[str] = field(default_factory=set)
     changes: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     _amounts: defaultdict[str, Amount] = field(default_factory=lambda: defaultdict(Amount))
 
@@ -68,6 +70,23 @@ class InflictedDamage:
         self.changes[key.pk] += 1
         return f"{kind.__name__.strip('_')} {key}"
 
+    def run_away(self) -> str:
+        """Give a slot a number that refuses all records; returns its tally, or "" for none."""
+        stored = self.deployment.dynamodb.items
+        numbered = sorted(key for key, item in stored if "#+" in key.pk and "seq" in item)
+        if not numbered:
+            return ""
+        key = self.deployment.choices.pick(numbered)
+        self._run_away(key, dict(self.deployment.dynamodb.find(key) or {}))
+        self.touched.add(key.pk)
+        self.changes[key.pk] += 1
+        return key.pk
+
+    def settle(self, tally: str) -> None:
+        """A run has lowered the numbers of a tally's slots, and corrected its sum."""
+        self._amounts[tally] += -self.left.get(tally, Amount())
+        self.renumbered.discard(tally)
+
     def _add(self, tally: str, amount: Amount) -> None:
         self._amounts[tally] += amount
 
@@ -93,8 +112,8 @@ class InflictedDamage:
 
     def _run_away(self, key: ItemKey, item: Image) -> None:
         label, _, number = item.get("seq", {"S": "#"})["S"].partition("#")
-        self.inexact.add(key.pk)
         if number:
+            self.renumbered.add(key.pk)
             self._commit({**item, "seq": {"S": f"{label}#{'9' * len(number)}"}})
 
     def _change_base(self, key: ItemKey, item: Image) -> None:

@@ -11,12 +11,14 @@ import pytest
 from daicho.layout.backfill_state import RECORDED_KEY, BackfillState
 from daicho.layout.dismissals import is_dismissed
 from daicho.layout.heartbeats import is_heartbeat
+from daicho.layout.restorations import RestoredMark, build_record_put, build_restoration_key
 from daicho.redrive.report import RedrivePosition, RedriveReport
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import to_key_image
-from daicho.stream.claims import Claim, build_shard_key
+from daicho.stream.claims import MAX_FINISHED, Claim, build_shard_key
 from tests.support.consistency import differences
+from tests.support.memory_archive import TTL
 from tests.support.redrive_setup import (
     SHARD,
     House,
@@ -25,11 +27,15 @@ from tests.support.redrive_setup import (
     build_song_with_artist,
     render_number,
 )
+from tests.support.sample_ledger import build_image
 
 GOOD, NEWER = build_song_with_artist(1, "ab"), build_song_with_artist(1, "ac", "y", 5)
 OTHER = build_song_with_artist(2, "cd", "y", 7)
 BAD: Image = {**GOOD, "seconds": {"S": "three"}}
 WORSE: Image = {**GOOD, "gen": {"N": "9"}}
+DOWNLOAD = build_image("Download", {"song": "s", "id": "1", "at": "2026-11-21T01:05:40.123456Z"})
+DOWNLOAD_KEY = get_key(DOWNLOAD)
+KEPT = {"t#+Download.chart#1", "t#+Download.alive#1"}
 
 
 class Town(House):
@@ -47,6 +53,16 @@ class Town(House):
         for item in items:
             self.dynamo.commit(get_key(item or GOOD), item)
             self.record_changes()
+
+    def expire(self, bad_images: int) -> ItemKey:
+        """Write bad images of a download, which then expires; the key of the record of its row."""
+        for seconds in range(bad_images):
+            self.dynamo.commit(DOWNLOAD_KEY, {**DOWNLOAD, "at": {"N": str(seconds)}})
+            self.record_changes()
+        self.dynamo.commit(DOWNLOAD_KEY, None)
+        self.record_changes()
+        self.records[-1]["userIdentity"] = TTL
+        return build_restoration_key("t", "Download", render_number(len(self.records) - 1))
 
     def record_changes(self) -> None:
         base = {key: item for key, item in self.dynamo.items if "type" in item}
@@ -207,6 +223,28 @@ def test_a_bad_image_whose_neighbour_other_code_counted_is_recounted() -> None:
     assert town.dismiss().finished
     assert set(town.states) == {"done"}
     assert town.recounted() == {"t#+Song.count#1", "t#+Song.length#2"}
+
+
+@pytest.mark.parametrize(
+    ("bad_images", "was_restored", "recounted"),
+    [(2, False, set()), (2, True, KEPT), (MAX_FINISHED, False, KEPT)],
+    ids=["one transaction", "restored before", "in pieces"],
+)
+def test_the_row_of_an_expired_bad_item_is_recorded(
+    bad_images: int, was_restored: bool, recounted: set[str]
+) -> None:
+    """So a restore of the row takes nothing back, although nothing was kept (rule 42)."""
+    town = Town()
+    key = town.expire(bad_images)
+    if was_restored:
+        mark = RestoredMark(key.pk, "2026-11-21T02:00:00.000000Z", 1, 1)
+        town.dynamo.commit(key, build_record_put(key, mark, 1, None).item)
+    before = town.dynamo.find(key)
+    report = town.dismiss()
+    assert (report.finished, report.dismissed) == (True, bad_images + 1)
+    assert set(town.states) == {"done"}
+    assert town.recounted() == recounted
+    assert town.dynamo.find(key) == before if was_restored else town.dynamo.find(key) is not None
 
 
 def test_the_first_step_of_a_job_may_be_repeated() -> None:

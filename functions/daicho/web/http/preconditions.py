@@ -1,4 +1,7 @@
-"""Preconditions: an ETag is an item's version (RFC 9110, section 13)."""
+"""Preconditions: an ETag is an item's version (RFC 9110, section 13).
+
+That of a stored item without a version, which something else has written, is its digest.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Annotated, Any, Protocol
 
 from annotated_types import MaxLen, MinLen
 
-from daicho.errors import PreconditionFailed
+from daicho.errors import PreconditionFailed, UnreadableError
 from daicho.web.http.operation import Parameter
 from daicho.web.http.problems import HttpError
 from daicho.write.idempotency import HEADER
@@ -29,22 +32,23 @@ IDEMPOTENCY_KEY = Parameter(
 _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')
 _VERSION = re.compile(r"0|[1-9][0-9]{0,17}")
 """An ETag as the API writes it. "02" is the tag of nothing."""
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _LIST = re.compile(rf"\s*{_TAG.pattern}\s*(?:,\s*{_TAG.pattern}\s*)*")
 
 
-def parse_versions(if_match: str) -> list[int] | None:
-    """The versions that an If-Match admits; None for ``*``: any.
+def parse_tags(if_match: str) -> list[int | str] | None:
+    """The versions and digests that an If-Match admits; None for ``*``: any.
 
     Raises:
         HttpError: 400, it is neither ``*`` nor a list of ETags.
     """
     if if_match.strip() == "*":
         return None
-    # If-Match compares strongly: a weak tag, or a tag that is no version, never matches.
+    # If-Match compares strongly: a weak tag, or a tag of another form, never matches.
     return [
-        int(tag)
+        int(tag) if _VERSION.fullmatch(tag) else tag
         for weak, tag in _parse_tags(if_match, "If-Match")
-        if not weak and _VERSION.fullmatch(tag)
+        if not weak and (_VERSION.fullmatch(tag) or _DIGEST.fullmatch(tag))
     ]
 
 
@@ -55,14 +59,14 @@ def parse_version(if_match: str | None) -> int | None:
         HttpError: 400, it is neither ``*`` nor one ETag.
         PreconditionFailed: no version has this ETag.
     """
-    versions = None if if_match is None else parse_versions(if_match)
-    if versions is None:
+    tags = None if if_match is None else parse_tags(if_match)
+    if tags is None:
         return None
-    if len(versions) > 1:
+    if len(tags) > 1:
         raise HttpError(400, "If-Match takes one ETag here", [(IF_MATCH.name, "takes one ETag")])
-    if not versions:
+    if not tags or isinstance(tags[0], str):
         raise PreconditionFailed("the item is of another version", field=IF_MATCH.name)
-    return versions[0]
+    return tags[0]
 
 
 def matches_any(if_none_match: str, tag: str) -> bool:
@@ -104,21 +108,45 @@ class HasVersion(Protocol):
         """Each change raises it."""
 
 
-def resolve_version(
-    values: Mapping[str, Any], find: Callable[[], HasVersion | None], what: str
-) -> int | None:
-    """The version that If-Match names, or None. For ``*`` or several, the item's version.
+def find_tag(item: HasVersion) -> int | str:
+    """What the ETag of an item names: its version, or the digest of a stored item without one."""
+    tag: int | str = getattr(item, "_digest", item.version)
+    return tag
+
+
+def resolve_tag(
+    values: Mapping[str, Any], find: Callable[[], HasVersion | None], what: str = "item"
+) -> int | str | None:
+    """What If-Match names, or None. For ``*`` or several ETags, what the item's ETag names.
 
     Raises:
-        PreconditionFailed: the item has none of the versions in If-Match, or does not exist.
+        PreconditionFailed: the item has none of the ETags in If-Match, or does not exist.
     """
     if_match = values.get(IF_MATCH.name)
     if if_match is None:
         return None
-    versions = parse_versions(if_match)
-    if versions is not None and len(versions) == 1:
-        return versions[0]
-    item = find()
-    if item is None or (versions is not None and item.version not in versions):
+    tags = parse_tags(if_match)
+    if tags is not None and len(tags) == 1:
+        return tags[0]
+    try:
+        item = find()
+        tag = None if item is None else find_tag(item)
+    except UnreadableError as error:  # it may be replaced, or removed
+        tag = error.tag
+    if tag is None or (tags is not None and tag not in tags):
         raise PreconditionFailed(f"the {what} is of another version", field=IF_MATCH.name)
-    return item.version
+    return tag
+
+
+def resolve_version(
+    values: Mapping[str, Any], find: Callable[[], HasVersion | None], what: str
+) -> int | None:
+    """As `resolve_tag`, of something that always has a version.
+
+    Raises:
+        PreconditionFailed: it has none of the versions in If-Match, or does not exist.
+    """
+    tag = resolve_tag(values, find, what)
+    if isinstance(tag, str):
+        raise PreconditionFailed(f"the {what} is of another version", field=IF_MATCH.name)
+    return tag

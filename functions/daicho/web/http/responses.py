@@ -15,7 +15,7 @@ from daicho.declare.results import UnreadableItem
 from daicho.errors import BadCursor
 from daicho.web.http import item_json
 from daicho.web.http.operation import Call, Reply
-from daicho.web.http.preconditions import IF_NONE_MATCH, HasVersion, matches_any
+from daicho.web.http.preconditions import IF_NONE_MATCH, HasVersion, find_tag, matches_any
 from daicho.web.http.shared_parameters import FIELDS
 from daicho.web.schema import models
 
@@ -99,7 +99,7 @@ def selected_fields(call: Call) -> tuple[str, ...]:
 
 def render_etag(item: HasVersion) -> str:
     """The ETag of an item: its version in quotes."""
-    return f'"{item.version}"'
+    return f'"{find_tag(item)}"'
 
 
 def render_page(

@@ -12,7 +12,7 @@ from daicho.declare.queries import ItemRef, TotalQuery
 from daicho.errors import Conflict, PreconditionFailed, Raced
 from daicho.web.http import responses
 from daicho.web.http.operation import Call, Reply
-from daicho.web.http.preconditions import CREATE_ONLY, is_create_only, resolve_version
+from daicho.web.http.preconditions import CREATE_ONLY, is_create_only, resolve_tag
 from daicho.web.http.shared_parameters import choose_owner
 from daicho.web.schema import models
 
@@ -33,7 +33,7 @@ def put_item(resource: Resource, call: Call) -> Reply:
     """Create an item or replace it."""
     item = _build_item(resource.entity, call)
     only_new = is_create_only(call.values.get(CREATE_ONLY.name))
-    version = resolve_known_version(call, build_ref(resource.entity, call))
+    version = resolve_known_tag(call, build_ref(resource.entity, call))
     written = call.book.put(item, if_match=version, if_none_match=only_new)
     return responses.show_written(written, location=render_item_location(resource, written))
 
@@ -47,14 +47,14 @@ def change_item(resource: Resource, call: Call) -> Reply:
     """Change some fields of an item."""
     ref = build_ref(resource.entity, call)
     changes = _get_given_fields(call)
-    version = resolve_known_version(call, ref)
+    version = resolve_known_tag(call, ref)
     return responses.show_changed(call.book.change(ref, changes, if_match=version))
 
 
 def delete_item(resource: Resource, call: Call) -> Reply:
     """Remove an item."""
     ref = build_ref(resource.entity, call)
-    call.book.delete(ref, if_match=resolve_known_version(call, ref))
+    call.book.delete(ref, if_match=resolve_known_tag(call, ref))
     return responses.NO_CONTENT
 
 
@@ -134,10 +134,10 @@ def build_ref(entity: type[Entity], call: Call) -> ItemRef[Entity]:
     return ItemRef(entity, tuple(values[name] for name in names))
 
 
-def resolve_known_version(call: Call, ref: ItemRef[Entity]) -> int | None:
-    """The version that If-Match asks for, None without one.
+def resolve_known_tag(call: Call, ref: ItemRef[Entity]) -> int | str | None:
+    """The version, or the digest, that If-Match asks for, None without one.
 
     Raises:
-        PreconditionFailed: no version that the caller knows is the item's.
+        PreconditionFailed: no ETag that the caller knows is the item's.
     """
-    return resolve_version(call.values, lambda: call.book.find(ref), "item")
+    return resolve_tag(call.values, lambda: call.book.find(ref))

@@ -84,7 +84,7 @@ def _get_version(resource: Resource, call: Call) -> Reply:
 def _restore_version(resource: Resource, call: Call) -> Reply:
     ref = _build_version_ref(resource, call)
     current = crud.build_ref(resource.entity, call)
-    version = crud.resolve_known_version(call, current)
+    version = crud.resolve_known_tag(call, current)
     return responses.show_changed(call.book.restore(ref, if_match=version))
 
 

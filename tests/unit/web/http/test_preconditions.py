@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from daicho.web.http.preconditions import parse_versions
+from daicho.web.http.preconditions import parse_tags
+
+DIGEST = "0123456789abcdef" * 4
 
 
 @pytest.mark.parametrize(
@@ -19,10 +21,11 @@ from daicho.web.http.preconditions import parse_versions
         ('W/"2"', []),
         ('"1", "02", "3"', [1, 3]),
         ('"9999999999999999999"', []),
+        (f'"{DIGEST}", "{DIGEST.upper()}", W/"{DIGEST}", "{DIGEST}0"', [DIGEST]),
         ("*", None),
     ],
 )
-def test_only_the_tag_as_it_is_written_names_a_version(
-    header: str, versions: list[int] | None
+def test_only_the_tag_as_it_is_written_names_a_version_or_a_digest(
+    header: str, versions: list[int | str] | None
 ) -> None:
-    assert parse_versions(header) == versions
+    assert parse_tags(header) == versions

@@ -43,7 +43,7 @@ OF_ROWS = frozenset(
 )
 
 
-class VerificationEvents(EventOwner):
+class RowVerificationEvents(EventOwner):
     """The events, on one deployment. A profile names them by their methods.
 
     Damage is inflicted on rows only. So each finding has to be about a row that was damaged.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,6 +14,7 @@ from daicho.derive.contributions import Amount
 from daicho.errors import Refusal, StoreError, UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.jobs import pass_step
+from daicho.storage import keys
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
@@ -30,7 +31,7 @@ from daicho.verify.job import VerifyJob, find_verification, request_verification
 from daicho.verify.steps import ScanPhase, VerifyDependencies, VerifyStep
 from daicho.verify.tally_phases import JournalPhase, TallyPhase
 from tests.simulator.faults.waiting_processes import WaitingProcesses
-from tests.simulator.schedules.tally_damage import InflictedDamage
+from tests.simulator.schedules.tally_damage import CORRECTED, InflictedDamage
 
 PHASES = (JournalPhase, ScanPhase, TallyPhase)
 VERIFY = "verify"
@@ -53,7 +54,7 @@ class _Run:
     changes: dict[str, int]
 
 
-class VerifyEvents(EventOwner):
+class TallyVerificationEvents(EventOwner):
     """The events, on one deployment. A profile names them by their methods."""
 
     inflicts_damage = True
@@ -64,8 +65,10 @@ class VerifyEvents(EventOwner):
         self._waiting = WaitingProcesses(
             parts.deployment, parts.simulated_lambda, parts.deployment.choices, (STEP_S, 30.0)
         )
-        parts.deployment.observers.append(self._note_recount)
+        parts.deployment.observers += (self._note_recount, self._check_correction)
         self._run: _Run | None = None
+        self._runs: dict[str, _Run] = {}
+        self._jobs: dict[SimulatedProcess, VerifyJob] = {}
         self._differences: list[str] = []
 
     @contextmanager
@@ -92,6 +95,16 @@ class VerifyEvents(EventOwner):
             self._damage.touched.add(new["tally"]["S"])
             self._damage.inexact.add(new["tally"]["S"])
 
+    def _check_correction(self, key: ItemKey, _old: Image | None, new: Image | None) -> None:
+        """After a correction a tally is right, if nothing was inflicted since its run began."""
+        if not key.pk.startswith(CORRECTED) or new is None:
+            return
+        tally, run = new["tally"]["S"], self._runs[keys.parse(key.pk)[-1]]
+        is_known = run.changes.get(tally, 0) == self._damage.changes[tally]
+        is_exact = tally not in self._damage.inexact | self._damage.renumbered
+        if is_known and is_exact and (left := self._damage.left.get(tally)):
+            self._differences.append(f"wrong correction: {run.id} leaves {tally} with {left}")
+
     # --- Events ------------------------------------------------------------------------------
 
     def damage_tally(self) -> None:
@@ -102,7 +115,7 @@ class VerifyEvents(EventOwner):
 
     def verify_tallies(self) -> None:
         """A verification begins, or a step of one; or a step continues, while records arrive."""
-        running = [each for each in self._lambda.detached if each.name == VERIFY]
+        running = self._list_running()
         if running and self._choices.draw_bool(0.9):
             self._continue(self._choices.pick(running))
         elif not self._lambda.is_crowded:
@@ -113,8 +126,7 @@ class VerifyEvents(EventOwner):
 
     def kill_verify(self) -> None:
         """A step is killed; the next one continues."""
-        running = [each for each in self._lambda.detached if each.name == VERIFY]
-        if running:
+        if running := self._list_running():
             self._fault_counts["verification killed"] += 1
             self._waiting.kill(self._choices.pick(running))
 
@@ -140,17 +152,23 @@ class VerifyEvents(EventOwner):
 
     # --- Runs --------------------------------------------------------------------------------
 
-    def _request(self, *, repair: bool) -> None:
+    def _list_running(self) -> list[SimulatedProcess]:
+        return [each for each in self._lambda.detached if each.name == VERIFY]
+
+    def _request(self, *, repair: bool) -> bool:
+        """Request a run; False if another one is under way."""
         table = self._deployment.open_table()
         asked_at = self._deployment.clock.now().isoformat()
         asked = VerifyJob(id="", asked_at=asked_at, repair=repair)
         try:
             job = request_verification(table, asked, self._deployment.entities.ledger)
         except Refusal:
-            return
+            return False
         self._fault_counts["verification"] += 1
         self._note(f"verification {job.id} is requested, repair: {repair}")
         self._run = _Run(job.id, dict(self._damage.left), dict(self._damage.changes))
+        self._runs[job.id] = self._run
+        return True
 
     def _abandon(self) -> bool:
         """Nobody works on the verification for an hour, so another one may begin."""
@@ -198,6 +216,7 @@ class VerifyEvents(EventOwner):
             job = find_verification(store)
             if job is None or job.outcome is not None:
                 return
+            self._jobs[process] = job
             is_over = (
                 VerifyStep(on, job, make_retry_budget(process, dependencies), PHASES).run().done
             )
@@ -238,14 +257,28 @@ class VerifyEvents(EventOwner):
             return
         self._fault_counts["verdict"] += 1
         found = {f.key.pk: _parse_damage(f) for f in findings if f.kind in SUMS}
+        inexact = self._damage.inexact | self._damage.renumbered
         for tally in {*found, *run.left}:
-            is_known = run.changes.get(tally, 0) == self._damage.changes[tally]
             expected = run.left.get(tally)
             wanted = None if expected is None else (expected.items, expected.total)
-            if is_known and tally not in self._damage.inexact and found.get(tally) != wanted:
+            if self._is_as_begun(tally) and tally not in inexact and found.get(tally) != wanted:
                 self._differences.append(
                     f"wrong verdict: {tally}: {found.get(tally)} instead of {wanted}"
                 )
+        self._note_repairs(findings)
+
+    def _is_as_begun(self, tally: str) -> bool:
+        """Whether nothing was inflicted on a tally during the run."""
+        assert self._run is not None
+        return self._run.changes.get(tally, 0) == self._damage.changes[tally]
+
+    def _note_repairs(self, findings: Sequence[Finding]) -> None:
+        """A tally is exact once a slot's number was lowered, and its sum corrected after that."""
+        lowered = {f.key.pk for f in findings if f.kind is Kind.SLOT_NUMBER and f.repaired}
+        left = {f.key.pk for f in findings if f.kind in SUMS and not f.repaired}
+        for tally in self._damage.renumbered & lowered - left:
+            if self._is_as_begun(tally):
+                self._damage.settle(tally)
 
     def _find_unmarked(self, deployment: SimulatedDeployment) -> list[str]:
         """The totals that differ from their slots although nothing was inflicted."""
