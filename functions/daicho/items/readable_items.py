@@ -16,7 +16,7 @@ from daicho.plan import Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
+from daicho.storage.item_key import EMPTY_SORT_KEY, get_key
 from daicho.storage.keys import render_scalar
 
 T = TypeVar("T")
@@ -42,9 +42,12 @@ def read_each(
     values: list[T] = []
     readable: list[Image] = []
     unreadable: list[UnreadableItem] = []
-    for image in images:
+    stored = list(images)
+    are_placed = _are_placed(entity, ledger, stored)
+    for image in stored:
         try:
-            check_image(entity, ledger, image)
+            if not are_placed:
+                check_image(entity, ledger, image)
             values.append(read(image))
         except UnreadableError as error:
             log_unreadable(image, error)
@@ -80,6 +83,55 @@ def check_image(entity: type[Entity], ledger: Ledger, image: Image) -> None:
     is_edge = edge is None or stored == ({"S": edge.pk}, {"S": edge.sk})
     if key != get_key(image) or not is_edge:
         raise UnreadableError(name, "its keys are not those of its fields", plan.key.fields[0])
+
+
+def _are_placed(entity: type[Entity], ledger: Ledger, images: Sequence[Image]) -> bool:
+    """Whether obviously all images of a page pass `check_image`; if not, it decides of each.
+
+    An attribute is compared for the whole page at once, which takes a tenth of the time.
+    """
+    name, plan = entity.__name__, ledger.current_generation(entity.__name__).plan
+    if not images or plan.key.shards is not None:
+        return False
+    split, count = len(plan.key.partition), len(images)
+    try:
+        heads = [keys.render(keys.parse_first(images[0]["PK"]["S"]), name)] * count
+        columns = [
+            _render_column(plan.fields.get(each, "str"), each, images) for each in plan.key.fields
+        ]
+        first, second = columns[:split], columns[split:]
+        expected = {
+            "PK": _join_columns([heads, *first]),
+            "SK": _join_columns(second or [[EMPTY_SORT_KEY] * count]),
+            "type": [name] * count,
+        }
+        if plan.key.edge:
+            expected |= {
+                "GSI1PK": _join_columns([heads, *second]),
+                "GSI1SK": _join_columns(first),
+            }
+        is_same = all(
+            [image[attribute]["S"] for image in images] == column
+            for attribute, column in expected.items()
+        )
+    except (LookupError, TypeError, ValueError):
+        return False
+    return is_same and not any(DAMAGE in image for image in images)
+
+
+def _render_column(kind: str, name: str, images: Sequence[Image]) -> list[str]:
+    """The components of a key field of all images."""
+    if kind == "int":
+        return [render_scalar(int(image[name]["N"])) for image in images]
+    column: list[str] = [image[name]["S"] for image in images]
+    return list(map(keys.escape, column)) if keys.needs_escape("".join(column)) else column
+
+
+def _join_columns(columns: Sequence[list[str]]) -> list[str]:
+    """The keys of all images."""
+    if len(columns) == 1:
+        return columns[0]
+    return list(map(keys.DELIMITER.join, zip(*columns, strict=True)))
 
 
 def log_unreadable(image: Image, error: UnreadableError) -> None:

@@ -191,45 +191,47 @@ class IndexReader:
         else:
             query = replace(query, low=bounds.low or None, high=bounds.high or None)
         page = self.table.query(query)
-        placed = [row for row in page.items if self._is_placed(row, request.list)]
-        if len(placed) < len(page.items):
-            emit_damage(len(page.items) - len(placed))
         rows = [
             PostingRow(
                 invert_order(order) if self.is_reversed else order,
                 self._get_row_key(row),
                 *(_get_position(row) if request.rests else ()),
             )
-            for row in placed
+            for row in self._list_placed(page.items, request.list)
             # A condition with two ends includes both of them. No row is at the open end of a range,
             # because the key of the item follows in its order.
             if (order := row[ORDER]["S"]) != excluded
         ]
         return Block(rows, page.last, page.units)
 
-    def _is_placed(self, row: Image, list_key: str) -> bool:
-        """Whether a row is in the list of which it is, with the key fields of its item.
+    def _list_placed(self, rows: Sequence[Image], list_key: str) -> list[Image]:
+        """The rows that are in the list of which they are, with the key fields of their items.
 
-        One write puts all of it, so a row that lags is as consistent as any. Others are logged.
+        One write puts all of a row, so one that lags is as consistent as any. Others are logged.
         """
-        name, since, *parts = list_key.split(keys.DELIMITER)[1:]
-        own_name, own_since, *own_parts = row["SK"]["S"].split(keys.DELIMITER)
-        if isinstance(self.predicates[0], SearchPredicate):
-            is_of_list = own_parts[:1] == parts[:1]
-        else:
-            is_of_list = own_parts in (parts, parts[:-1])  # the last one may be a shard
-        base = item_keys.parse_derived_partition(row["PK"]["S"])
-        plan = self.ledger.current_generation(self.entity).plan
-        partition = base.pk.split(keys.DELIMITER)[2:][: len(plan.key.partition)]
-        fields = [*partition, *(base.sk.split(keys.DELIMITER) if plan.key.sort else ())]
-        if (
-            is_of_list
-            and (f"{self.entity}.{own_name}", own_since) == (name, since)
-            and row[ORDER]["S"].split(keys.DELIMITER)[-len(fields) :] == fields
-        ):
-            return True
-        logger.error("an index row is in a wrong list: %s in %s", row["PK"]["S"], list_key)
-        return False
+        placed = []
+        name, *parts = list_key.split(keys.DELIMITER)[1:]
+        head = [name.removeprefix(f"{self.entity}."), *parts]
+        is_search = isinstance(self.predicates[0], SearchPredicate)
+        whole = keys.DELIMITER.join(head[:3] if is_search else head)
+        others = () if is_search else (keys.DELIMITER.join(head[:-1]),)  # the last may be a shard
+        key = self.ledger.current_generation(self.entity).plan.key
+        for row in rows:
+            own, (_, _, behind, sk) = row["SK"]["S"], row["PK"]["S"].split(keys.DELIMITER)
+            fields = [keys.unescape(behind)] if key.partition else []
+            if key.shards is not None and fields:
+                fields = [fields[0].rpartition(keys.DELIMITER)[0]]
+            fields += [keys.unescape(sk)] if key.sort else []
+            is_of_list = own == whole or own in others
+            is_of_list |= is_search and own.startswith(f"{whole}{keys.DELIMITER}")
+            end = keys.DELIMITER.join(("", *fields))
+            if is_of_list and f"{keys.DELIMITER}{row[ORDER]['S']}".endswith(end):
+                placed.append(row)
+            else:
+                logger.error("an index row is in a wrong list: %s in %s", row["PK"]["S"], list_key)
+        if len(placed) < len(rows):
+            emit_damage(len(rows) - len(placed))
+        return placed
 
     def _get_row_key(self, row: Image) -> RowKey:
         partition = row["PK"]["S"]

@@ -39,6 +39,7 @@ _SCORE_HIGHEST = 10 ** (INTEGER_DIGITS + SCORE_PLACES) - 1
 _EXACT = Context(prec=60)
 """Wider than any DynamoDB number: the default context would round to 28 digits, unseen."""
 _TO_ESCAPE = re.compile(r"[\x00-$]")
+_ESCAPED_CHARACTERS = [chr(code) for code in range(ord(ESCAPE) + 1)]
 _PLAIN_SCORE = re.compile(rf"-?[0-9]{{1,{INTEGER_DIGITS}}}(\.[0-9]{{1,{SCORE_PLACES}}})?").fullmatch
 _ESCAPED = re.compile(r"\$([0-9A-F]{2})")
 
@@ -47,6 +48,11 @@ Scalar = str | int | bool | Decimal | dt.date | dt.datetime
 
 class KeyTooLongError(ValueError):
     """A key that DynamoDB would refuse: over 2,048 bytes (partition) or 1,024 (sort)."""
+
+
+def needs_escape(text: str) -> bool:
+    """Whether `escape` changes a text. For a long one this is faster than to try it."""
+    return any(character in text for character in _ESCAPED_CHARACTERS)
 
 
 def escape(text: str) -> str:
