@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-# Before anything imports boto3: no test may find a real account.
+# Before anything imports boto3: no test may find a real account, nor depend on what is set for one.
+for variable in [name for name in os.environ if name.startswith("AWS_")]:
+    del os.environ[variable]
 os.environ.update(
     AWS_ACCESS_KEY_ID="testing",
     AWS_SECRET_ACCESS_KEY="testing",
@@ -16,8 +18,6 @@ os.environ.update(
     AWS_SHARED_CREDENTIALS_FILE=os.devnull,
     AWS_EC2_METADATA_DISABLED="true",
 )
-os.environ.pop("AWS_PROFILE", None)
-os.environ.pop("AWS_SESSION_TOKEN", None)
 
 # Neither a deadline nor a limit for drawing: how fast a machine is says nothing about a test.
 settings.register_profile(
