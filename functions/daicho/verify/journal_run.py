@@ -50,14 +50,14 @@ UNDER_DEPLOYMENT = "code was deployed meanwhile: verify again"
 
 
 class OtherRunError(OvertakenError):
-    """A newer run has begun, so this one must not go on."""
+    """A newer run has begun, so this one must not continue."""
 
 
 @dataclass(frozen=True)
 class JournalRun:
     """One run.
 
-    ``number``: later runs have a higher one. ``begun``: the time at which it was asked for.
+    ``number``: later runs have a higher one. ``begun``: the time at which it was requested.
     ``objects``: the failure bucket. ``entity``: the only one whose tallies are judged, or "".
     """
 
