@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from daicho.testing.schedules.profile import POISON
+from daicho.testing.faults.code_versions import POISON_FOR_OLD_CODE, POISON_SOMETIMES
 from tests.delivery.schedules.sample_profile import sample_profile
 
 REPAIR_PROFILES = (
@@ -39,7 +39,7 @@ REPAIR_PROFILES = (
         max_items=(1, 1, 2),
         writes=(3, 5),
         lengths=(60, 100),
-        mark_kinds=POISON,
+        mark_kinds=((POISON_SOMETIMES,), (POISON_FOR_OLD_CODE,)),
         fault_levels=(0.0, 0.0, 0.05),
         events={
             "damage": (8, 20),
@@ -51,6 +51,28 @@ REPAIR_PROFILES = (
             "rollup": (0,),
             "expire": (0,),
             "load": (0,),
+        },
+    ),
+    # What a run must not leave is prepared, and judged at once.
+    sample_profile(
+        "repairs judged",
+        20,
+        entity_sets=(("Song",), ("Order",)),
+        actions=("put", "put", "delete"),
+        max_items=(1, 2),
+        shards=(1, 2),
+        writes=(3, 5),
+        lengths=(10, 20),
+        mark_kinds=((), (), (POISON_SOMETIMES,)),
+        fault_levels=(0.0,),
+        redrive_versions=(),
+        events={
+            **dict.fromkeys(("mend_tombstone", "mend_runaway", "remove_left_rows"), (5, 10)),
+            "mend_set_aside": (5, 10),
+            "mend": (5,),
+            "redrive": (0, 4),
+            "split": (0, 3),
+            **dict.fromkeys(("expire", "deploy", "load", "rollup", "abandon"), (0,)),
         },
     ),
 )

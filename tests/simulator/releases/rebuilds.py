@@ -48,7 +48,7 @@ REBUILD_PROCESSES = (JOBS, OPERATOR)
 TROUBLE = 0.12
 """The share of turns in which a step ends early."""
 DISTURBED = 0.15
-"""The share of writes of a step before which the API writes an item."""
+"""The share of writes of a step before which something else happens."""
 WRITE_CALLS = ("update_item", "put_item", "transact_write_items")
 RETRY_S = 5.0
 """The pause before the state machine repeats a step that failed."""
@@ -93,7 +93,8 @@ class Rebuilds:
     """The events of rebuilds, on one deployment. A profile names them by their methods.
 
     ``settle_s``: seconds after which every writer has ended that ran at the end of a deployment.
-    ``disturb``: lets the API write an item. ``note_step`` is called when a step begins.
+    ``disturb``: lets the API write an item, before a share ``disturbed`` of the writes of a step.
+    ``note_step`` is called when a step begins.
     ``replaced_at``: when each earlier version of the stream consumers was replaced.
     ``executions``: those that have not ended.
     """
@@ -106,6 +107,7 @@ class Rebuilds:
     settle_s: int
     disturb: Callable[[], None]
     note_step: Callable[[SimulatedProcess], None]
+    disturbed: float = DISTURBED
     replaced_at: dict[int, dt.datetime] = field(default_factory=dict)
     executions: list[Execution] = field(default_factory=list)
     _started: set[str] = field(default_factory=set)
@@ -223,6 +225,19 @@ class Rebuilds:
             self._begin_step(execution)
         self._run_all()
 
+    def run_step(self, before: Callable[[SimulatedProcess], None]) -> None:
+        """Let the next step end. ``before`` is called before each of its operations."""
+        execution = min(self.executions, key=lambda each: each.wake)
+        clock = self.deployment.clock
+        clock.advance(max(0.0, (execution.wake - clock.now()).total_seconds()))
+        self._begin_step(execution)
+        process = execution.process
+        assert process is not None
+        while not process.finished:
+            before(process)
+            self.processes.run_round(process, 1)
+        self._end_step(execution, process)
+
     # --- Steps -------------------------------------------------------------------------------
 
     def _begin_step(self, execution: Execution) -> None:
@@ -289,7 +304,7 @@ class Rebuilds:
         for _ in range(steps):
             if process.finished:
                 break
-            if process.next_call in WRITE_CALLS and self.choices.draw_bool(DISTURBED):
+            if process.next_call in WRITE_CALLS and self.choices.draw_bool(self.disturbed):
                 for _ in range(self.choices.pick((1, 2, 3))):
                     self.disturb()
             self.processes.run_round(process, 1)

@@ -19,7 +19,7 @@ from tests.simulator.schedules.dismissal_events import DismissalEvents
 from tests.simulator.schedules.filter_spread import FilterSpread
 from tests.simulator.schedules.pause_events import PauseEvents
 from tests.simulator.schedules.race_events import RaceEvents
-from tests.simulator.schedules.repair_events import RepairEvents
+from tests.simulator.schedules.repair_races import RepairRaces
 from tests.simulator.schedules.request_events import BuildRequestSource, RequestEvents
 from tests.simulator.schedules.row_verification_events import RowVerificationEvents
 from tests.simulator.schedules.tally_verification_races import TallyVerificationRaces
@@ -79,7 +79,7 @@ class ProofProfile(Profile):
         if "verify_tallies" in self.events:
             owners.append(TallyVerificationRaces(parts))
         if "mend" in self.events:
-            owners.append(RepairEvents(parts))
+            owners.append(RepairRaces(parts))
         if self.heartbeats:
             owners.append(FilterSpread(parts, self.heartbeats))
         if self.heartbeat_s:

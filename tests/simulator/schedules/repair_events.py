@@ -37,9 +37,10 @@ from tests.simulator.releases.rebuilds import (
 SETTLE_S = 60
 MAX_STEPS = 40
 """Steps of a run at the end; one that takes more never ends."""
+DISTURBED = 0.4
+"""The share of writes of a step before which something else happens."""
 MAX_RUNS = 5
 """Runs at the end: one may leave an item that only sometimes cannot be derived."""
-MAX_REPEATS = 8
 OVER = ("succeeded", "paused", "failed")
 STALE = "0" * 40
 """A number below all others."""
@@ -63,8 +64,9 @@ class RepairEvents(EventOwner):
             parts.deployment.choices,
             parts.note,
             settle_s=SETTLE_S,
-            disturb=parts.write,
+            disturb=self._disturb,
             note_step=lambda _process: None,
+            disturbed=DISTURBED,
         )
         self._is_unmended = False
         self._damaged: set[ItemKey] = set()
@@ -105,7 +107,8 @@ class RepairEvents(EventOwner):
         key, damaged = get_key(row), dict(row)
         label, _, number = row["seq"]["S"].partition("#")
         live = ("delete", "move", "move to the end", "add", "add") if "GSI2PK" in row else ()
-        kind = self._choices.pick((*live, "stale number", "stale number", "runaway number"))
+        stale = ("stale number",) * (2 if live else 6)
+        kind = self._choices.pick((*live, *stale, "runaway number", "runaway number"))
         if kind == "delete":
             self._deployment.dynamodb.commit(key, None)
         elif kind == "add":
@@ -118,7 +121,10 @@ class RepairEvents(EventOwner):
         else:
             other = STALE if kind == "stale number" else RUNAWAY
             damaged["seq"] = {"S": f"{label}#{other}"}
-            self._renumbered.add(parse_derived_partition(key.pk))
+            if "GSI2PK" in row:
+                damaged["GSI2SK"] = {"S": self._choices.pick((row["GSI2SK"]["S"], "~"))}
+            else:
+                self._renumbered.add(parse_derived_partition(key.pk))
         if kind != "delete":
             self._deployment.dynamodb.commit(key, damaged)
         self._is_unmended = True
@@ -133,6 +139,16 @@ class RepairEvents(EventOwner):
             self._check_completeness()
         elif self._is_unmended or self._choices.draw_bool(0.1):
             self._start_operator(self._request)
+
+    def _disturb(self) -> None:
+        """An item is written or deleted, or records are delivered, just before a step writes."""
+        event = self._choices.pick(("write", "delete", "deliver", "deliver"))
+        if event == "deliver":
+            self._processes.deliver()
+        elif event == "delete" and (items := self._writer.items):
+            self._deployment.dynamodb.commit(self._choices.pick(sorted(items)), None)
+        else:
+            self._parts.write()
 
     def pause_mending(self) -> None:
         """An operator pauses the run, or resumes one: perhaps two executions work on it."""
@@ -189,19 +205,16 @@ class RepairEvents(EventOwner):
         job = self._find_job()
         if job is not None and job.state != "succeeded":
             self._finish_run(self._resume)
+        self._check_completeness()  # a step may have ended beside `mend`
         for _ in range(MAX_RUNS):
             if self._is_unmended:
                 self._finish_run(self._request)
         self._lambda.redrive_all()
         self._remove_rows()
-        for _ in range(MAX_REPEATS):
-            self._repeat()
+        self._repeat_first()
 
     def _finish_run(self, begin: Any) -> None:
-        self._rebuilds.executions.clear()
-        operator = self._processes.start(OPERATOR, begin)
-        while not operator.finished:
-            self._processes.run_round(operator)
+        self._start_and_end(begin)
         for _ in range(MAX_STEPS):
             job = self._find_job()
             if job is None or job.state == "succeeded" or not self._rebuilds.executions:
@@ -212,8 +225,18 @@ class RepairEvents(EventOwner):
         if job is None or job.state != "succeeded":
             self._wrong.append(f"the run does not end: {job and (job.state, job.reason)}")
 
-    def _remove_rows(self) -> None:
-        """Rows of items that do not exist become tombstones; heartbeats have passed before."""
+    def _start_and_end(self, begin: Any) -> None:
+        """Let an operator start or resume a run."""
+        self._rebuilds.executions.clear()
+        operator = self._processes.start(OPERATOR, begin)
+        while not operator.finished:
+            self._processes.run_round(operator)
+
+    def _remove_rows(self) -> bool:
+        """Rows of items that do not exist become tombstones; heartbeats have passed before.
+
+        False if the stream's description lacks its shards.
+        """
 
         def work(process: SimulatedProcess) -> None:
             dependencies = self._processes.build_dependencies(process)
@@ -227,24 +250,25 @@ class RepairEvents(EventOwner):
         operator = self._processes.start(OPERATOR, work)
         while not operator.finished:
             self._processes.run_round(operator)
+        return operator.failure is None
 
-    def _repeat(self) -> None:
-        """A record arrives again, unless a tombstone that would refuse it is damaged for good.
+    def _repeat_first(self) -> None:
+        """The first records of each shard arrive again, up to any of them.
 
-        No run repairs the tombstones of an item that does not exist: nothing shows the damage.
+        The last ones are left out: they would repair what the first ones do. So are those that only
+        a damaged tombstone would refuse of an item that does not exist: no run repairs it.
         """
-        shards = list(self._deployment.stream.shards)
-        shard = self._choices.pick(shards)
-        records = [
-            record
-            for record in self._deployment.list_handled_records("project", shard)
-            for key in [get_key(record["dynamodb"]["Keys"])]
-            if key.pk.startswith("t#")
-            and (key in self._writer.items or key not in self._renumbered)
-        ]
-        if records:
-            event = self._deployment.build_event(shard, [self._choices.pick(records)])
-            self._lambda.finish_detached(self._lambda.start_detached("project", event))
+        for shard in list(self._deployment.stream.shards):
+            records = [
+                record
+                for record in self._deployment.list_handled_records("project", shard)
+                for key in [get_key(record["dynamodb"]["Keys"])]
+                if key.pk.startswith("t#")
+                and (key in self._writer.items or key not in self._renumbered)
+            ]
+            for record in records[: self._choices.draw_number(len(records) + 1)]:
+                event = self._deployment.build_event(shard, [record])
+                self._lambda.finish_detached(self._lambda.start_detached("project", event))
 
     def _list_stored(self) -> list[Image]:
         """The rows and tombstones of the items that exist."""

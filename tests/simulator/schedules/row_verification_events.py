@@ -93,6 +93,7 @@ class RowVerificationEvents(EventOwner):
                 ("GSI2PK", {"S": "lost"}),
                 ("GSI2SK", {"S": "lost"}),
                 ("seq", RUNAWAY),
+                ("seq", RUNAWAY),
                 ("seq", None),
                 ("ttl", {"N": "1"}),
                 ("SK", None),
@@ -101,6 +102,8 @@ class RowVerificationEvents(EventOwner):
         if name == "SK":  # another row, which nothing derives
             key = ItemKey(key.pk, f"{key.sk}$20more")
             name, value = "SK", {"S": key.sk}
+        if value == RUNAWAY and self._choices.draw_bool(0.7):  # and it is wrong
+            changed["GSI2SK"] = {"S": "lost"}
         changed |= {name: value} if value is not None else {}
         if value is None:
             changed.pop(name, None)
