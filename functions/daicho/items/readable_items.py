@@ -90,8 +90,11 @@ def _are_placed(entity: type[Entity], ledger: Ledger, images: Sequence[Image]) -
 
     An attribute is compared for the whole page at once, which takes a tenth of the time.
     """
-    name, plan = entity.__name__, ledger.current_generation(entity.__name__).plan
-    if not images or plan.key.shards is not None:
+    name = entity.__name__
+    if not images or name not in ledger.entities:
+        return False
+    plan = ledger.current_generation(name).plan
+    if plan.key.shards is not None:
         return False
     split, count = len(plan.key.partition), len(images)
     try:
