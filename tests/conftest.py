@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from daicho_cli.local.environment import bypass_proxies
+
 # Before anything imports boto3: no test may find a real account, nor depend on what is set for one.
 for variable in [name for name in os.environ if name.startswith("AWS_")]:
     del os.environ[variable]
@@ -38,6 +40,9 @@ settings.register_profile(
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "daicho")
 )
+
+# DynamoDB and the local AWS are on this machine, which no proxy can reach.
+os.environ.update(bypass_proxies(os.environ))
 
 pytest_plugins = ["tests.support.dynoxide", "tests.support.long_timeouts"]
 
