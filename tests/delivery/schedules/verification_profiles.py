@@ -149,4 +149,25 @@ VERIFICATION_PROFILES = (
             "load": (0,),
         },
     ),
+    # Slots that were idle for days are folded while they are read.
+    sample_profile(
+        "verifications beside folds",
+        10,
+        entity_sets=(("Song",), ("Order",)),
+        actions=("put", "put", "delete"),
+        max_items=(2, 4),
+        shards=(2,),
+        writes=(4,),
+        lengths=(8, 15),
+        fault_levels=(0.0,),
+        timeouts=(300,),
+        events={
+            "verify_tallies": (5,),
+            "fold_beside_reading": (20,),
+            "detached": (10,),
+            "advance": (10,),
+            "write": (10,),
+            **dict.fromkeys(("abandon", "repeat", "rollup", "split", "load", "deploy"), (0,)),
+        },
+    ),
 )
