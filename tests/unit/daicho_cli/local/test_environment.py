@@ -17,6 +17,7 @@ from daicho_cli.local.environment import (
 from daicho_cli.local.instance import LocalInstance
 from daicho_cli.local.programs import describe_way
 from daicho_cli.local.server import is_healthy
+from daicho_cli.local.users import PASSWORD
 from tests.support.repository import PROJECT
 
 
@@ -79,6 +80,6 @@ def test_an_installer_gives_up_in_time_and_the_user_may_say_when(tmp_path: Path)
 
 
 def test_the_way_to_a_registry_is_named_but_no_password() -> None:
-    proxy = {"https_proxy": "http://user:password@proxy"}
+    proxy = {"https_proxy": f"http://user:{PASSWORD}@proxy"}
     assert describe_way(proxy) == "it used the proxy of https_proxy"
     assert describe_way({"HTTPS_PROXY": ""}) == "no proxy is set (HTTPS_PROXY)"
