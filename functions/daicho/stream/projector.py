@@ -28,7 +28,13 @@ from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget, make_mapper, retry
 from daicho.storage.table import Table
-from daicho.stream.batch_fold import ProjectorWrite, SlotWrite, build_announcement, fold_batch
+from daicho.stream.batch_fold import (
+    NOTHING_STORED,
+    ProjectorWrite,
+    SlotWrite,
+    build_announcement,
+    fold_batch,
+)
 from daicho.stream.batch_writer import BatchWriter
 from daicho.stream.changes import ComputedBatch, RecordChanges, compute_batch
 from daicho.stream.journal import Journal
@@ -154,8 +160,10 @@ class Projector:
             NotAnnouncedError, RetiredShardError, UnavailableError: nothing was written.
         """
         writes, repaired = fold_batch(computed), list_repaired(computed)
-        repairing = (each.record for each in computed if each.record.key in repaired)
-        others = [*heartbeats, *repairing]
+        others = heartbeats
+        if repaired:
+            repairing = (each.record for each in computed if each.record.key in repaired)
+            others = [*heartbeats, *repairing]
         if not writes and not others:
             return ()
         announcement = build_announcement(batch.records[0], writes, others)
@@ -165,7 +173,9 @@ class Projector:
         if shard_claims.claims:
             # Claimed records are left out before folding: a redrive applies them (rule 14).
             computed = [each for each in computed if each.record.seq not in shard_claims.claims]
-        stored = read_repaired(self._store, computed, retry_budget, self._map)
+        stored = NOTHING_STORED
+        if repaired:
+            stored = read_repaired(self._store, computed, retry_budget, self._map)
         if shard_claims.claims or stored:
             writes = fold_batch(computed, stored)
         self._journal.record(shard_claims, computed, retry_budget)

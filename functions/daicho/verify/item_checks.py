@@ -82,6 +82,7 @@ class ItemChecks(SuspectPhase):
     def __init__(self, step: VerifyStep) -> None:
         super().__init__(step)
         self._limiter = RateLimiter(step.job.rate)
+        self._stream: StreamState | None = None
 
     @cached_property
     def _rows(self) -> ItemRows:
@@ -94,25 +95,36 @@ class ItemChecks(SuspectPhase):
         images = [image for image in page.items if self._is_chosen(parse_owner(get_key(image))[1])]
         items = select_base_items(self.on.ledger, images)
         rows = self._select_rows(images)
-        stream, find_faults = StreamState.read(self.on), self._rows.find_faults
+        find_faults = self._rows.find_faults
         derived = self._rows.derive(items)
         stored = self._rows.read_derived(derived)
         others = self.on.store.batch_get(rows.keys() - items.keys()).require_all()
         owners = {**items, **others}
-        suspects = [
-            *(
-                key
-                for key, image in items.items()
-                if find_faults(key, image, stored.get(key, ()), stream, derived.get(key))
-            ),
-            *(
-                key
-                for key, some in rows.items()
-                if find_faults(key, owners.get(key), some, stream, is_whole=False)
-            ),
-        ]
+
+        def find_suspects(stream: StreamState) -> list[ItemKey]:
+            return [
+                *(
+                    key
+                    for key, image in items.items()
+                    if find_faults(key, image, stored.get(key, ()), stream, derived.get(key))
+                ),
+                *(
+                    key
+                    for key, some in rows.items()
+                    if find_faults(key, owners.get(key), some, stream, is_whole=False)
+                ),
+            ]
+
+        suspects = find_suspects(self._stream or self._read_stream())
+        if suspects:  # some rows may only be newer than what is known of the stream
+            suspects = find_suspects(self._read_stream())
         live = sum("GSI2PK" in row for some in rows.values() for row in some)
         return PageSuspects(len(items), live, suspects)
+
+    def _read_stream(self) -> StreamState:
+        """Read the state of the stream: not for each page, as its description has a rate limit."""
+        self._stream = StreamState.read(self.on)
+        return self._stream
 
     def collect(self, result: PageSuspects) -> None:
         """Count what a page has, and keep its suspects."""

@@ -262,7 +262,7 @@ def is_runaway(slot: Image, shard: ShardClaims) -> bool:
     ``shard``: as read after the slot. An announcement precedes the count (rule 14).
     """
     seq = attributes.get_text(slot, "seq") or ""
-    return bool(shard.announced) and seq > max(shard.announced, *shard.claims, "")
+    return bool(shard.announced) and seq > shard.highest
 
 
 def _explain_claims(count: int) -> str:
