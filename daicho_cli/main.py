@@ -22,7 +22,7 @@ class Subcommand(NamedTuple):
 
 
 _MODULES = {
-    **{name: f"{name}.command" for name in ("init", "load", "plan", "contract", "cost")},
+    **{name: f"{name}.command" for name in ("init", "load", "plan", "contract", "cost", "trial")},
     **{"docs": "generate.access_patterns", "openapi": "generate.openapi", "smoke": "smoke.run"},
     **{"archive": "archive.commands", "local": "local.group"},
 }
@@ -45,6 +45,7 @@ _SUMMARIES = {
     "status": "Print each instance of each entity in a stage, with its state.",
     "user": "Create a user of a tenant in the user pool, with a password.",
     "smoke": "Test a deployed stack: drive one route of each kind.",
+    "trial": "Deploy the stage trial, measure it, write a report, and remove it again.",
     "destroy": "Remove a deployed stage with all its data, if the stage retains none.",
     "docs": "Write the table of access patterns.",
     "openapi": "Write the OpenAPI document of all routes.",

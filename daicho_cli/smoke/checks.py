@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from daicho.declare.entity import Entity
 from daicho.declare.parts import ConditionSpec, PartSpec
+from daicho.declare.searches import Search
 from daicho.plan.calendar import find_calendar
 from daicho.plan.parts import find_range
 from daicho.web.http.operation import Operation
@@ -216,8 +217,8 @@ class DerivedChecks:
         """Check every kind that the project has."""
         routes = self.routes
         for kind, name, candidates, check in (
-            ("search", "row of a new item", routes.searches, self._search),
-            ("listing", "row of a new item", routes.listings, self._list),
+            ("search", "row of a new item", routes.searches, self._show),
+            ("listing", "row of a new item", routes.listings, self._show),
             ("list", "pages with a cursor", routes.lists, self._page),
             ("edge", "read from both ends", routes.edges, self._read_edge),
             ("aggregate", "exactly one more, at once", routes.aggregates, self._count),
@@ -228,25 +229,13 @@ class DerivedChecks:
         ):
             try_each(self.checks, kind, name, candidates, check)
 
-    def _search(self, query: Query) -> str:
-        item = self.maker.create(query.entity)
-        texts = (item.values.get(name) for name in query.variant.searched)
-        keyword = next((text for text in texts if isinstance(text, str) and text), None)
-        if keyword is None:
-            raise RefusedError(f"{query}: no field of the example has text")
-        (parameter,) = query.variant.required
-        values = {**item.values, parameter.name: keyword[:MAX_KEYWORD_CHARACTERS]}
-        self._wait_for_row(query, item, values)
-        return str(query)
-
-    def _list(self, query: Query) -> str:
-        item = self._create_listed(query)
-        self._wait_for_row(query, item, _name_parts(query.declaration.partition, item.values))
+    def _show(self, query: Query) -> str:
+        self.wait_for_item(query, self.create_listed(query))
         return str(query)
 
     def _page(self, query: Query) -> str:
         """Read two items of one list by pages of one item."""
-        first = self._create_listed(query)
+        first = self.create_listed(query)
         shared = {parameter.name for parameter in query.variant.required}
         shared |= {name for name in first.key if f"{{{name}}}" in query.operation.path}
         fixed = {name: first.values[name] for name in shared if name in first.values}
@@ -276,7 +265,7 @@ class DerivedChecks:
 
     def _count(self, query: Query) -> str:
         """The figure of a group, added up now, is one more after one more item."""
-        item = self._create_listed(query)
+        item = self.create_listed(query)
         group = _name_parts(_list_parts(query), item.values)
         path = self._render_figure(query, group)
 
@@ -294,7 +283,7 @@ class DerivedChecks:
 
     def _roll_up(self, query: Query) -> str:
         """The stored total becomes what the slots add up to."""
-        item = self._create_listed(query)
+        item = self.create_listed(query)
         group = _name_parts(_list_parts(query), item.values)
         path = self._render_figure(query, group)
         live = self.api.wait_for(
@@ -311,7 +300,7 @@ class DerivedChecks:
 
     def _read_series(self, query: Query) -> str:
         """The bucket of a new item, added up now, contains it."""
-        item = self._create_listed(query)
+        item = self.create_listed(query)
         part: PartSpec = query.declaration.series
         calendar = find_calendar(part.bucket or "day", part.zone, part.first_weekday)
         bucket = calendar.parse(calendar.render_text(str(item.values[part.field.name])))
@@ -360,7 +349,13 @@ class DerivedChecks:
         item = self.maker.create(target, **choice)
         return next(iter(item.key.values()))
 
-    def _create_listed(self, query: Query) -> Item:
+    def create_listed(self, query: Query) -> Item:
+        """Create an item that a query shows.
+
+        Raises:
+            RefusedError: its example does not meet the condition of the query.
+            SmokeFailure: the API fails.
+        """
         item = self.maker.create(query.entity)
         where: ConditionSpec | None = getattr(query.declaration, "where", None)
         if where is not None and item.values.get(where.field.name) not in where.values:
@@ -371,6 +366,24 @@ class DerivedChecks:
         """The values that put another item into the group of this one."""
         names = {part.field.name for part in _list_parts(query)}
         return {name: item.values[name] for name in names if name in item.values}
+
+    def wait_for_item(self, query: Query, item: Item) -> None:
+        """Wait until a search or a listing shows an item.
+
+        Raises:
+            RefusedError: the example has no value to ask for.
+            SmokeFailure: it does not, after the patience of the API's client.
+        """
+        if isinstance(query.declaration, Search):
+            (parameter,) = query.variant.required
+            texts = (item.values.get(name) for name in query.variant.searched)
+            keyword = next((text for text in texts if isinstance(text, str) and text), None)
+            if keyword is None:
+                raise RefusedError(f"{query}: no field of the example has text")
+            values: dict[str, Any] = {parameter.name: keyword[:MAX_KEYWORD_CHARACTERS]}
+        else:
+            values = _name_parts(query.declaration.partition, item.values)
+        self._wait_for_row(query, item, values)
 
     def _wait_for_row(self, query: Query, item: Item, values: Mapping[str, Any]) -> None:
         path = fill_path(query.operation, query.variant, {**item.values, **values})

@@ -319,5 +319,6 @@ STAGES = {
         requests_per_second=1_000,
     ),
     "dev": Settings(stage="dev", retain=False, log_days=14, requests_per_second=500),
+    "trial": Settings(stage="trial", retain=False, log_days=1, requests_per_second=500),
     "prod": Settings(stage="prod", retain=True, log_days=90, requests_per_second=10_000),
 }

@@ -9,3 +9,5 @@ STREAM_SAFETY_WINDOW = dt.timedelta(hours=72)
 that is behind, a redrive and clocks that differ have the rest."""
 TOMBSTONE_RETENTION = STREAM_SAFETY_WINDOW
 """How long a tombstone stays: no record can arrive after it has expired."""
+FENCED = "~"
+"""The number of the tombstones of a deleted tenant. It sorts behind every number of the stream."""

@@ -14,6 +14,7 @@ from daicho.derive.derived_items import IndexRow, build_derived_item
 from daicho.errors import UnavailableError
 from daicho.layout.item_keys import parse_derived_partition
 from daicho.layout.repairs import REPAIR_MARK, build_repair_touch
+from daicho.layout.retention import FENCED
 from daicho.plan import Ledger
 from daicho.rebuild.item_touch import ObstacleError, Touch
 from daicho.rebuild.touches import estimate_units
@@ -83,7 +84,7 @@ def has_runaway_number(row: Image, highest: str) -> bool:
     ``highest``: no record that wrote a row has a higher number.
     """
     number = row.get("seq", _NO_VALUE)
-    if not number or number.get("S", "").startswith("~"):  # of a closed tenant
+    if not number or number.get("S") == FENCED:
         return False
     return "S" not in number or number["S"] > highest
 

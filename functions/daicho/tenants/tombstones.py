@@ -12,15 +12,12 @@ from __future__ import annotations
 import datetime as dt
 from enum import Enum
 
-from daicho.layout.retention import TOMBSTONE_RETENTION
+from daicho.layout.retention import FENCED, TOMBSTONE_RETENTION
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Put, to_key_image
 from daicho.tally import counter_items
-
-FENCED = "~"
-"""Sorts behind every number of every stream."""
 
 _OF_TOMBSTONES = frozenset({"PK", "SK", "seq", "rev", "ttl"})
 

@@ -20,6 +20,7 @@ from daicho.derive.derived_items import IndexRow
 from daicho.layout.backfill_state import BackfillState
 from daicho.layout.base_item import to_seconds
 from daicho.layout.item_keys import render_derived_partition
+from daicho.layout.retention import FENCED
 from daicho.plan import Ledger, NewerGenerationError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
@@ -141,7 +142,8 @@ class ItemRows:
         if not is_whole:
             expected = {row: expected[row] for row in map(get_key, stored) if row in expected}
         rows = list(rules.compare(expected, stored))
-        if image is None:
+        if image is None:  # what the deletion of a tenant has fenced refuses no row of an item
+            rows = [fault for fault in rows if fault.found != FENCED]
             rows = [_describe_left_row(fault) for fault in rows]
         return faults + rows
 

@@ -251,6 +251,8 @@ class TallyPhase(_TallyWork):
 
     def _lower_numbers(self) -> bool:
         for key in (ItemKey(*each) for each in self.notes.get("runaway", ())):
+            if self._is_closed(key.pk):  # the deletion of the tenant has fenced it
+                continue
             is_lowered = self.job.repair and self._repair.lower_number(key)
             expected, found = "a number that its shard has announced", "a higher one"
             tenant = keys.parse_first(key.pk)

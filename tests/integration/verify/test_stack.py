@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from itertools import count
+from typing import Any
 
 import pytest
 
 from daicho.errors import Conflict, Invalid
-from daicho.storage.item_key import ItemKey
+from daicho.layout.retention import FENCED
+from daicho.layout.tenant_items import build_closed_mark_key
+from daicho.storage import keys
+from daicho.storage.attributes import Image
+from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.protocols import try_put
+from daicho.storage.requests import Put, Scan, to_key_image
 from daicho.stream.claims import Claim, render_payload_name
 from daicho.stream.shard_items import put_claim
+from daicho.tally.slots import is_slot
+from daicho.tenants.tombstones import DeletionAction, build_tombstone, choose_action
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, FAILURE_BUCKET
 from daicho.verify.findings import Kind
 from daicho.verify.job import choose_segments, find_verification
@@ -25,6 +34,16 @@ def shop() -> VerifiedShop:
     return shop
 
 
+def scan_all(table: Any) -> list[Image]:
+    items: list[Image] = []
+    start: Image | None = None
+    while True:
+        page = table.scan(Scan(start=start, consistent=True))
+        items += page.items
+        if (start := page.last) is None:
+            return items
+
+
 def put_open_claim(shop: VerifiedShop, *, with_payload: bool) -> str:
     seq = f"label#{'1'.zfill(40)}"
     claim = Claim(seq, "open", "Sale", 1, shop.deployment.clock.now())
@@ -34,6 +53,28 @@ def put_open_claim(shop: VerifiedShop, *, with_payload: bool) -> str:
     if with_payload:
         shop.open_bucket(FAILURE_BUCKET).create(name, b"{}", {})
     return name
+
+
+def test_the_tombstones_of_a_deleted_tenant_are_no_damage(shop: VerifiedShop) -> None:
+    shop.deployment.roll_up()
+    fenced = 0
+    for item in scan_all(shop.table):
+        action = choose_action(item)
+        if keys.parse(item["PK"]["S"])[0] != "acme":
+            continue
+        if action is DeletionAction.FENCED:
+            assert try_put(shop.table, build_tombstone(item, shop.deployment.clock.now()))
+            fenced += is_slot(item["SK"]["S"])
+        elif action is DeletionAction.GOES:
+            shop.table.delete(get_key(item))
+    assert fenced
+    mark = to_key_image(build_closed_mark_key("acme"))
+    assert try_put(shop.table, Put(mark, "attribute_not_exists(PK)"))
+    shop.deployment.deliver()
+    before = scan_all(shop.table)
+    assert shop.list_findings(shop.verify(repair=True)) == []
+    after = scan_all(shop.table)
+    assert all(each in after for each in before if each.get("seq") == {"S": FENCED})
 
 
 def test_an_open_claim_leaves_its_entity_undecided(shop: VerifiedShop) -> None:

@@ -1,0 +1,1 @@
+"""``daicho trial``: deploys a stage of its own, measures it, writes a report, and removes it."""
