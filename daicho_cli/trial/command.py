@@ -121,6 +121,8 @@ def run(
         progress.name = f"trial-{secrets.token_hex(4)}"
         progress.began = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         checkpoint.save(progress)
+    elif place.is_local:
+        place.deploy()  # it may have been stopped since
     measured = Measured(**progress.measured)
 
     def save() -> None:

@@ -81,6 +81,7 @@ class Load:
     daicho: Daicho
     rate: float
     measured: Measured
+    started: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _refused: set[type[Entity]] = field(default_factory=set)
     _paths: list[str] = field(default_factory=list)
@@ -97,6 +98,7 @@ class Load:
             with ThreadPoolExecutor(CLIENTS + 1) as pool:
                 futures = [pool.submit(self._create, maker, stop) for _ in range(CLIENTS)]
                 futures.append(pool.submit(self._probe, probe, stop))
+                self.started.set()
                 try:
                     stop.wait(seconds)
                 finally:
@@ -181,7 +183,7 @@ def _measure_delay(checks: DerivedChecks, query: Query) -> int:
 
 @contextmanager
 def drive_beside(load: Load, name: str) -> Iterator[None]:
-    """Send requests as long as the context is open.
+    """Send requests as long as the context is open, and not only from some time later.
 
     Raises:
         StackError, ClientError, BotoCoreError: see `Load.drive`, when the context closes.
@@ -189,6 +191,8 @@ def drive_beside(load: Load, name: str) -> Iterator[None]:
     stop = threading.Event()
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(load.drive, name, threading.TIMEOUT_MAX, stop)
+        future.add_done_callback(lambda _: load.started.set())
+        load.started.wait()
         try:
             yield
         finally:

@@ -29,6 +29,7 @@ LOCAL_PORT = 4577
 """Of the local AWS of trials: not that of `make up`, whose data is the user's."""
 POLL_S = 5.0
 CHANGED, HANDLE, NEVER = "DAICHO_TRIAL", "TrialHandle", "TrialCondition"
+KEPT_CHANGE = "functions that kept the change"
 FAILING_S = 5
 """Seconds that CloudFormation waits for the signal that nobody sends."""
 
@@ -117,7 +118,7 @@ class Place:
         return {
             "seconds": round(time.monotonic() - began),
             "state of the stack": status,
-            "functions that kept the change": len(kept),
+            KEPT_CHANGE: len(kept),
         }
 
     def _upload(self, body: str, name: str) -> str:
