@@ -68,7 +68,7 @@ def trial(  # the command's options
 ) -> None:
     """Deploy the stage trial, measure it, write a report, and remove it again.
 
-    The cost is estimated first. An interrupted trial goes on when the command is repeated. The
+    The cost is estimated first. An interrupted trial continues when the command is repeated. The
     report has no account number and no address: it can be committed. Exit code 1: a step failed.
     2: the trial could not begin; or it could not remove what it has deployed.
     """
