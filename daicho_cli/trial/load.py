@@ -128,7 +128,7 @@ class Load:
             self.measured.times.append(round(elapsed * 1000))
 
     def _create(self, shared: ItemMaker, stop: threading.Event) -> None:
-        """Create items, of which this is one of the clients, until it is told to stop."""
+        """Create items, of which this is one of the clients, until it has to stop."""
         maker, draw = replace(shared, created=[]), random.Random()  # noqa: S311
         due = time.monotonic() + draw.random() * CLIENTS / self.rate
         while not stop.wait(max(0.0, due - time.monotonic())):

@@ -43,7 +43,7 @@ class StepError(Exception):
 
 
 class NotHereError(Exception):
-    """A step that this place cannot show; the message says why."""
+    """A step that this place cannot show; the message has the reason."""
 
 
 @dataclass(frozen=True)
