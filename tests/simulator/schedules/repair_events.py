@@ -25,7 +25,8 @@ from daicho.storage.protocols import apply_update
 from daicho.storage.requests import to_key_image
 from daicho.stream.records import render_sequence
 from daicho.stream.shard_items import read_shard
-from daicho.testing.faults.processes import SimulatedProcess
+from daicho.testing.faults.code_versions import MARK, OLD_CODE, POISON_FOR_OLD_CODE
+from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
 from daicho.testing.stack_settings import TABLE
 from tests.simulator.faults.waiting_processes import WaitingProcesses
@@ -92,9 +93,17 @@ class RepairEvents(EventOwner):
         return mock.patch.object(ParallelScan, "_choose_limit", return_value=PAGE_ITEMS)
 
     def _note_change(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
-        """A run finds no item that is deleted before its scan, and created again after it."""
+        """A run finds no item that is deleted before its scan, and created again after it.
+
+        It touches no item that its code cannot derive (rule 57).
+        """
         if (old is None or new is None) and key in self._damaged:
             self._is_unmended = True
+        process = get_running_process()
+        kind = (new or {}).get(MARK, {}).get("S", "").partition(":")[0]
+        is_old = process is not None and process.code_version == OLD_CODE
+        if is_old and kind == POISON_FOR_OLD_CODE and is_repair(old, new):
+            self._wrong.append(f"touched, but its record is set aside: {key}")
 
     # --- Events ------------------------------------------------------------------------------
 
