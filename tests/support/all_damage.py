@@ -14,7 +14,7 @@ from daicho.verify.faults import parse_owner
 from daicho.verify.findings import Kind
 from tests.support import inflicted_damage as damage
 from tests.support.busy_shop import BusyShop
-from tests.support.verified_shop import Customer, Memo, Sale
+from tests.support.verified_shop import Customer, Memo, Sale, Trip
 
 DAYS = 2
 OF_TALLIES = {Kind.TALLY, Kind.TOTAL, Kind.TALLY_WITHOUT_ITEMS, Kind.RANKING, Kind.SLOT_NUMBER}
@@ -38,7 +38,8 @@ def inflict(shop: BusyShop) -> Inflicted:
     inflicted = Inflicted()
     states = [f"state-{number}" for number, _ in enumerate(damage.OF_SUMS)]
     customers = [f"ranked-{number}" for number, _ in enumerate(damage.OF_RANKINGS)]
-    fill(shop, states, customers)
+    visited = [f"place-{number}" for number, _ in enumerate(damage.OF_KEPT)]
+    fill(shop, states, customers, visited)
     numbers = count(2)  # the first two customers are written all the time
     left_sections = (Kind.SECTION, damage.remove_document)
     for kind, harm in (*damage.OF_ROWS, *damage.REPAIRED, left_sections):
@@ -56,12 +57,18 @@ def inflict(shop: BusyShop) -> Inflicted:
         inflicted.possible |= places
         if kinds not in ({Kind.TOTAL}, {Kind.RANKING}):
             shop.states += (group,)
+    for spoil, place in zip(damage.OF_KEPT, visited, strict=True):
+        key = spoil(shop, place)
+        inflicted.required.add(find_place(Kind.TALLY, key))
+        inflicted.possible.add(find_place(Kind.TOTAL, key))
     inflicted.required.add((Kind.ARCHIVE, break_archive(shop, inflicted.undo)))
     return inflicted
 
 
-def fill(shop: BusyShop, states: Iterable[str], customers: Iterable[str]) -> None:
-    """Items of each entity, some of them expired; three sales of each state and customer."""
+def fill(
+    shop: BusyShop, states: Iterable[str], customers: Iterable[str], visited: Iterable[str]
+) -> None:
+    """Items of each entity, some expired; three of each state, of each customer, to each place."""
     shop.fill(40)
     for number in range(40):
         for text in ("second", "third"):
@@ -73,6 +80,9 @@ def fill(shop: BusyShop, states: Iterable[str], customers: Iterable[str]) -> Non
     for state in states:
         for number in range(3):
             shop.book.create(Sale(id=f"{state} {number}", customer="c0", state=state, amount=4))
+    for place in visited:
+        for _ in range(3):
+            shop.book.create(Trip(place=place))
     shop.deployment.catch_up()  # the stream keeps a day
     shop.deployment.clock.advance(DAYS * 86_400)
     shop.deployment.expire_items()
@@ -103,7 +113,7 @@ def make_undo(shop: BusyShop, before: dict[ItemKey, Image]) -> Undo:
 def break_archive(shop: BusyShop, undo: list[Undo]) -> ItemKey:
     """Change a line of an object of the archive; returns what names it in a finding."""
     bucket = shop.deployment._buckets[ARCHIVE_BUCKET]
-    name = next(each for each in sorted(bucket.stored) if each.startswith("entity="))
+    name = next(each for each in sorted(bucket.stored) if each.startswith("entity=Visit"))
     stored = bucket.stored[name]
     broken = gzip.compress(gzip.decompress(stored.body).replace(b'"v1"', b'"v0"'))
     for body, at_once in ((broken, True), (stored.body, False)):

@@ -295,6 +295,36 @@ def change_base(prefix: str) -> TallyDamage:
     return change
 
 
+def name_trips(place: str) -> str:
+    """The tally of the trips to a place, which stay counted when they expire."""
+    return f"acme#+Trip.ever#1#{place}"
+
+
+def find_kept_slot(shop: VerifiedShop, place: str) -> Image:
+    """The slot of the trips to a place that have expired."""
+    items = reader.read_slots(shop.table, name_trips(place))
+    return next(item for item in items if item["SK"]["S"].startswith("kept#"))
+
+
+def change_kept_slot(shop: VerifiedShop, place: str) -> ItemKey:
+    """A slot of expired items has another value."""
+    write_by_hand(shop, find_kept_slot(shop, place), items={"N": "40"})
+    return total_items.build_total_key(name_trips(place))
+
+
+def remove_kept_slot(shop: VerifiedShop, place: str) -> ItemKey:
+    """A slot of expired items is missing."""
+    shop.table.delete(get_key(find_kept_slot(shop, place)))
+    return total_items.build_total_key(name_trips(place))
+
+
+def remove_kept_tally(shop: VerifiedShop, place: str) -> ItemKey:
+    """Nothing is left of a tally of expired items."""
+    for item in (find_kept_slot(shop, place), find_total(shop, name_trips(place))):
+        shop.table.delete(get_key(item))
+    return total_items.build_total_key(name_trips(place))
+
+
 def change_total(shop: VerifiedShop, group: str) -> ItemKey:
     """A total is not the sum of its base and its slots."""
     total = find_total(shop, name_states(group))
@@ -344,6 +374,8 @@ OF_SUMS: tuple[tuple[set[Kind], TallyDamage], ...] = (
     ({Kind.TALLY_WITHOUT_ITEMS, Kind.TOTAL}, invent_tally),
 )
 """Of the tally of a state. The kinds are those of a tally that nothing else changes."""
+OF_KEPT: tuple[TallyDamage, ...] = (change_kept_slot, remove_kept_slot, remove_kept_tally)
+"""Of the tally of a place, to which trips went that have expired."""
 OF_RANKINGS: tuple[tuple[set[Kind], TallyDamage], ...] = (
     ({Kind.RANKING}, change_ranking()),
     ({Kind.RANKING}, change_ranking(GSI3PK={"S": "acme#Sale.most#1"}, GSI3SK={"S": "0#c1"})),

@@ -107,9 +107,10 @@ class Trip(Entity):
     """Counted for ever. `VerifiedShop.fill` creates none."""
 
     id: str = uid()
+    place: str = declared(default="sea")
 
     key = Key(id)
-    ever = Aggregate(Count(), on_expiry="keep")
+    ever = Aggregate(Count(), place, on_expiry="keep")
     expires = Expires(dt.timedelta(days=1), archive=True)
 
 

@@ -171,7 +171,7 @@ class KeptParts:
             return error
         instances = filled[entity]
         lacking = select_lacking_rows(rows, instances, self.on.ledger)
-        restored = self._read_restored(lacking)
+        restored = self.read_restored(lacking)
         plan = self.on.ledger.newest_generation(entity).plan
         sums = sum_rows(lacking, restored, plan, instances, self.on.ledger)
         for instance, amounts in sums.amounts.items():
@@ -180,7 +180,7 @@ class KeptParts:
                 self._add_amounts(key, amounts)
         return sums
 
-    def _read_restored(self, rows: Mapping[str, ArchivedRow]) -> dict[str, int]:
+    def read_restored(self, rows: Mapping[str, ArchivedRow]) -> dict[str, int]:
         """The generation of the image that the first restore of each restored row wrote.
 
         The record of a row keeps it. No restore writes an older generation any more, so a record
@@ -206,7 +206,7 @@ class KeptParts:
     def _add_amounts(self, marker: ItemKey, amounts: Mapping[str, Amount]) -> None:
         """Add the amounts of one object to the tallies of an instance, from its marker on."""
         while True:
-            behind = self._read_marker(marker)
+            behind = self.read_marker(marker)
             tallies = sorted(tally for tally in amounts if tally > behind)
             if not tallies:
                 return
@@ -243,7 +243,7 @@ class KeptParts:
             if piece
         ]
 
-    def _read_marker(self, marker: ItemKey) -> str:
+    def read_marker(self, marker: ItemKey) -> str:
         """The last tally to which the rows of an object were added; empty if none were."""
         item = retry(partial(self.on.store.get, marker, consistent=True), self.retry_budget)
         return "" if item is None else item["behind"]["S"]

@@ -213,12 +213,12 @@ def compute_record(
     old = PlannedImage.parse(None if "old" in empty else record.old, ledger)
     new = PlannedImage.parse(None if "new" in empty else record.new, ledger)
     changes: list[tuple[ItemKey, Amount]] = []
-    kept = _list_kept_aggregates(old.plan) if record.expired else frozenset()
-    for tally, amount in old.amounts.items():
+    before = old.amounts
+    for tally, amount in before.items():
         changes.append((slots.build_slot_key(tally, record.shard), -amount))
-        if kept and _get_instance(tally) in kept:
-            # An expired item stays counted, in a slot that no recount of live items touches.
-            changes.append((slots.build_kept_key(tally, record.shard), amount))
+    for tally, amount in select_kept(old.plan, before).items() if record.expired else ():
+        # An expired item stays counted, in a slot that no recount of live items touches.
+        changes.append((slots.build_kept_key(tally, record.shard), amount))
     amounts = new.amounts
     for tally, amount in amounts.items():
         changes.append((slots.build_slot_key(tally, record.shard), amount))
@@ -259,27 +259,43 @@ def _compute_kept_amounts(
 ) -> Mapping[str, Amount]:
     """The amounts that a record subtracts from kept parts, because it restores an archived item.
 
-    They follow from the plan of the image that is written: what this plan keeps and the archived
-    image did not contribute to, a rebuild adds from the archive, before or after (rule 33). A
-    restore by older code also subtracts what the newer plan of the archived image kept. A row gives
-    its amounts back once: at its first restore, and at no later write of the item (rule 42).
+    A row gives its amounts back once: at its first restore, and at no later write of the item
+    (rule 42).
     """
     mark = RestoredMark.from_image(record.new)
-    if mark is None or record.new is None or new.plan is None:
+    if mark is None or not takes_back_amounts(record.old, record.new):
         return {}
-    if not takes_back_amounts(record.old, record.new):
+    return compute_taken_back(new, mark.generation, ledger)
+
+
+def compute_taken_back(
+    restored: PlannedImage, archived_generation: int, ledger: Ledger
+) -> Mapping[str, Amount]:
+    """What the first restore of an archived row subtracts from kept parts, by tally.
+
+    It follows from the plan of the image that is written: what this plan keeps and the archived
+    image did not contribute to, a rebuild adds from the archive, before or after (rule 33). A
+    restore by older code also subtracts what the newer plan of the archived image kept.
+    """
+    if restored.plan is None or restored.image is None:
         return {}
-    readings = [new]
-    if mark.generation > (attributes.get_integer(record.new, "gen") or 0):
-        archived = {**record.new, "gen": attributes.to_value(mark.generation)}
+    readings = [restored]
+    if archived_generation > (attributes.get_integer(restored.image, "gen") or 0):
+        archived = {**restored.image, "gen": attributes.to_value(archived_generation)}
         readings.append(PlannedImage.parse(archived, ledger))
     taken_back: dict[str, Amount] = {}
     for reading in readings:
-        kept = _list_kept_aggregates(reading.plan)
-        for tally, amount in reading.amounts.items() if kept else ():
-            if _get_instance(tally) in kept:
-                taken_back[tally] = amount
+        if _list_kept_aggregates(reading.plan):
+            taken_back |= select_kept(reading.plan, reading.amounts)
     return taken_back
+
+
+def select_kept(plan: EntityPlan | None, amounts: Mapping[str, Amount]) -> dict[str, Amount]:
+    """Those of an image's amounts that stay counted once its item has expired."""
+    kept = _list_kept_aggregates(plan)
+    if not kept:
+        return {}
+    return {tally: amount for tally, amount in amounts.items() if _get_instance(tally) in kept}
 
 
 def _list_kept_aggregates(plan: EntityPlan | None) -> frozenset[tuple[str, int]]:

@@ -102,7 +102,7 @@ class JournalRun:
             start[shard] = [item.announced, sorted(item.claims)]
             if open_count := self._count_open(item):
                 return _explain_claims(open_count)
-        if reason := self._find_discarded():
+        if reason := self.find_discarded():
             return reason
         # An object that exists is of a step that was killed: its numbers are good as well.
         self._create("start.json", {"deployed": deployed, "shards": start})
@@ -191,7 +191,7 @@ class JournalRun:
             new = item.claims.keys() - set(start.get(shard, ("", ()))[1])
             if (open_count := self._count_open(item)) or new:
                 return _explain_claims(open_count or len(new))
-        return self._find_discarded()
+        return self.find_discarded()
 
     def _count_open(self, item: ShardClaims) -> int:
         """The open claims that may change what is judged; that of a done one is not known."""
@@ -208,7 +208,8 @@ class JournalRun:
         deployed = read_deployed(self.store)
         return None if deployed is None else keys.render_instant(deployed)
 
-    def _find_discarded(self) -> str:
+    def find_discarded(self) -> str:
+        """Why no sum is judged: batches that Lambda gave up are not redriven yet; or ""."""
         is_empty = next(iter(self.objects.list_names(ON_FAILURE_PREFIX)), None) is None
         return "" if is_empty else "Lambda has discarded records: run `daicho redrive` first"
 

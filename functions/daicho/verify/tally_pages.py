@@ -29,12 +29,14 @@ class TallyPage:
 
     ``lines``: see `daicho.verify.tally_lines`. ``runaway``: slots whose number is above all of
     their shard. ``unreadable``: how the tallies begin in which an item of the page may count that
-    cannot be computed.
+    cannot be computed. ``archived``: by entity, the first day of which the table has the state of
+    an archive chain.
     """
 
     lines: list[Line] = field(default_factory=list)
     runaway: list[ItemKey] = field(default_factory=list)
     unreadable: set[str] = field(default_factory=set)
+    archived: dict[str, str] = field(default_factory=dict)
 
 
 class TallyPages:
@@ -61,6 +63,8 @@ class TallyPages:
                 if self._is_chosen(rest[1:].partition(".")[0]) and _is_tally(image["PK"]["S"]):
                     tallies.add(image["PK"]["S"])
                     self._check_number(image, result)
+            elif image["PK"]["S"].startswith(_CHAINS):
+                _note_day(image, result.archived)
             elif (entity := get_entity(image)) and self._reads_items and self._is_chosen(entity):
                 self._read_item(image, tenant, entity, result)
         result.lines += (["tally", tally] for tally in sorted(tallies))
@@ -93,6 +97,11 @@ class TallyPages:
             result.runaway.append(get_key(image))
 
 
+def _note_day(image: Image, archived: dict[str, str]) -> None:
+    entity, day = keys.parse(image["PK"]["S"])[-1], keys.parse_first(image["SK"]["S"])
+    archived[entity] = min(day, archived.get(entity, day))
+
+
 def _is_tally(partition: str) -> bool:
     """Whether the library has made a partition key: anything may be written by hand."""
     try:
@@ -100,3 +109,7 @@ def _is_tally(partition: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+_CHAINS = keys.render_prefix("", "archive")
+"""How the partition keys of the states of archive chains begin."""

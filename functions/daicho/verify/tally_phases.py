@@ -2,16 +2,18 @@
 
 A run that reads the whole table recomputes every tally. Its stages, after the scan:
 
+- ``settle``: let heartbeats pass, so the stream has counted what was announced before the flags,
+  and the archive has what expired before that.
+- ``archive``: read what expired items keep (`daicho.verify.kept_rows`).
 - ``spread``: give all lines of a tally one partition (`daicho.verify.tally_lines`).
-- ``settle``: let heartbeats pass, so the stream has counted what was announced before the flags.
 - ``numbers``: lower the numbers of slots that refuse every record, if the run repairs.
 - ``read``: read each tally: its slots, its bases, its total.
 - ``end``: let heartbeats pass again. What the slots had when they were read is in the journal then.
 - ``entries``: spread the journal.
 - ``judge``: compare, and correct if the run repairs.
 
-Parts that keep expired items (``on_expiry="keep"``) are compared with nothing. Such a part is
-undecided once it counts something.
+A part that keeps expired items (``on_expiry="keep"``) is damaged only if the archive lacks nothing.
+So before the first such verdict, all days of the entity's archive are verified.
 
 A run that reads a sample compares totals with slots, and rankings with totals. It judges no sum,
 so it needs no journal.
@@ -20,11 +22,14 @@ so it needs no journal.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
+from daicho.archive.forget_requests import build_request_key
+from daicho.archive.reader import DayRange
+from daicho.archive.verifier import KINDS, Verifier
 from daicho.derive.contributions import Amount
 from daicho.jobs.step import JobStep
 from daicho.layout.tenant_items import build_closed_mark_key
@@ -39,6 +44,7 @@ from daicho.tally import total_items
 from daicho.tally.slots import TallyName
 from daicho.verify.findings import Finding, Kind
 from daicho.verify.journal_run import JournalRange, JournalRun
+from daicho.verify.kept_rows import KeptRows, ObjectEvidence
 from daicho.verify.steps import Phase, VerifyStep
 from daicho.verify.tally_checks import CheckedTally, check_tally, describe_amount
 from daicho.verify.tally_lines import (
@@ -53,6 +59,7 @@ from daicho.verify.tally_repair import TallyRepair
 from daicho.verify.tally_verdicts import (
     PARTS,
     Part,
+    PartVerdict,
     TallyLines,
     TallyReading,
     to_entry_line,
@@ -74,8 +81,11 @@ class TallyNotes:
     ``stage``: of `TallyPhase`; ``place``: in the stage. ``lines``: how many there are; ``last``:
     the last object of their chain.
     ``partitions``: over how many they are spread. ``void``: why no sum is judged, or "".
-    ``runaway``: the keys of slots. ``kept``: aggregates whose kept parts were reported.
-    ``unreadable``: how the tallies begin that are not judged.
+    ``runaway``: the keys of slots. ``unreadable``: how the tallies begin that are not judged.
+    ``kept``: aggregates whose kept parts were reported as undecided. ``faults``: by entity, or ""
+    for all, why they are. ``rebuild``: the last rebuild before the archive was read. ``archived``:
+    by entity, the first day of the archive. ``verified``: by entity, the day up to which it was
+    verified.
     """
 
     def __init__(self, places: dict[str, Any]) -> None:
@@ -138,6 +148,8 @@ class TallyPhase(_TallyWork):
     def __init__(self, step: VerifyStep) -> None:
         super().__init__(step)
         self._lines: list[Line] = []
+        on, job = self.on, self.job
+        self._kept_rows = KeptRows(on, self.budget, job.id, job.entity, job.tenant)
         self._pages = TallyPages(self.on, self.job.entity, reads_items=self.job.is_whole)
         self._map = make_mapper(self.on.parallelism)
 
@@ -154,6 +166,8 @@ class TallyPhase(_TallyWork):
         notes.set(lines=notes.get("lines", 0) + len(result.lines))
         if result.unreadable:
             notes.set(unreadable=sorted({*notes.get("unreadable", ()), *result.unreadable}))
+        for entity, day in result.archived.items():
+            self._note_archived(entity, day)
         if result.runaway:
             noted = {*map(tuple, notes.get("runaway", ())), *map(tuple, result.runaway)}
             notes.set(runaway=[list(key) for key in sorted(noted)[:MAX_RUNAWAY]])
@@ -184,10 +198,14 @@ class TallyPhase(_TallyWork):
 
     def _list_stages(self) -> dict[str, Callable[[], bool]]:
         """The stages in order. Each returns whether it is over; if not, time is."""
-        stages = {"spread": self._spread_lines}
-        if self._judges_sums:
-            stages["settle"] = partial(self._pass_heartbeats, SETTLED)
-        stages |= {"numbers": self._lower_numbers, "read": self._read_tallies}
+        stages: dict[str, Callable[[], bool]] = {}
+        if self.job.is_whole:
+            stages |= {"settle": self._settle, "archive": self._read_archive}
+        stages |= {
+            "spread": self._spread_lines,
+            "numbers": self._lower_numbers,
+            "read": self._read_tallies,
+        }
         if self.job.is_whole:
             stages |= {
                 "end": self._end_journal,
@@ -200,6 +218,55 @@ class TallyPhase(_TallyWork):
     @property
     def _judges_sums(self) -> bool:
         return self.job.is_whole and not self.notes.get("void", "")
+
+    def _settle(self) -> bool:
+        if not self._judges_sums:
+            return True
+        has_passed = self._pass_heartbeats(SETTLED)
+        return has_passed and (not self._kept_rows.instances or self._kept_rows.has_passed())
+
+    def _read_archive(self) -> bool:
+        """Read the objects of the archive, each once."""
+        archive, kept_rows, notes = self.on.archive, self._kept_rows, self.notes
+        if not self._judges_sums or not kept_rows.instances:
+            return True
+        if archive is None:
+            self._note_fault("", "the stack has no archive")
+            return True
+        if notes.get("rebuild", None) is None:
+            notes.set(rebuild=kept_rows.name_rebuild())
+            # What the archiver could not write may be there, and a redrive takes it away.
+            if reason := self.journal.find_discarded():
+                self.void(reason)
+                return True
+        for objects in kept_rows.read(archive, notes.get("place", None) or ""):
+            for each in objects:
+                self._collect_object(each)
+            self._note_place(objects[-1].info.name)
+            if not self.budget.has_time_left:
+                return False
+        self.save()
+        return True
+
+    def _collect_object(self, evidence: ObjectEvidence) -> None:
+        entity = evidence.info.entity
+        self._lines += evidence.lines
+        self.notes.set(lines=self.notes.get("lines", 0) + len(evidence.lines))
+        if evidence.fault:
+            self._note_fault(entity, evidence.fault)
+        if evidence.info.link is not None:
+            self._note_archived(entity, evidence.info.link.chain.day.isoformat())
+        if len(self._lines) >= LINES_PER_OBJECT:
+            self.save()
+
+    def _note_fault(self, entity: str, reason: str) -> None:
+        """Note why the kept parts of an entity are undecided; the first reason stays."""
+        self.notes.set(faults={entity: reason, **self.notes.get("faults", {})})
+
+    def _note_archived(self, entity: str, day: str) -> None:
+        archived = self.notes.get("archived", {})
+        if entity in self._kept_rows.instances and day < archived.get(entity, _NO_DAY):
+            self.notes.set(archived={**archived, entity: day})
 
     def _spread_lines(self) -> bool:
         count = self.notes.get("lines", 0)
@@ -305,6 +372,9 @@ class TallyPhase(_TallyWork):
         reason = self.journal.cut(ENDED, self._heartbeat_entity)
         if reason:
             self.void(reason)
+        before = self.notes.get("rebuild", None)
+        if before is not None and (before == "" or before != self._kept_rows.name_rebuild()):
+            self._note_fault("", "a rebuild is under way: verify again when it is over")
         return reason is not None
 
     def _judge_tallies(self) -> bool:
@@ -317,39 +387,104 @@ class TallyPhase(_TallyWork):
             evidence = TallyLines(*map(self._store.read, folders))
             name = f"{self._store.prefix}{_render_readings(number)}"
             (_, _, retired), *readings = self._store.read_object(name)
-            for line in readings:
-                reading = TallyReading.from_line(line[:-1])
-                if self._is_judged(reading.tally):
-                    self._judge(reading, evidence, retired)
+            judged = [TallyReading.from_line(line[:-1]) for line in readings]
+            verdicts = {
+                reading.tally: evidence.compare(reading, PARTS, retired)
+                for reading in judged
+                if self._is_judged(reading.tally)
+            }
+            if not self._verify_archive(verdicts):
+                return False
+            for tally, parts in verdicts.items():
+                self._judge(tally, parts)
             self._note_place(number + 1)
         return True
 
-    def _judge(self, reading: TallyReading, lines: TallyLines, retired: list[str]) -> None:
-        parts = self._list_parts(reading.tally)
-        if "kept" not in parts and reading.amounts["kept"]:
-            self._report_kept(reading.tally)
-        verdicts = lines.compare(reading, parts, retired)
+    def _verify_archive(self, verdicts: Mapping[str, list[PartVerdict]]) -> bool:
+        """Verify the archive of entities whose kept parts differ; False if time was over.
+
+        Rows that the archive has lost would look like damage of the sums.
+        """
+        differing = {
+            TallyName.parse(tally).entity
+            for tally, parts in verdicts.items()
+            if _find_kept(parts).damage and self._is_kept(tally)
+        }
+        for entity in sorted(differing):
+            if not self._find_fault(entity) and not self._verify_days(entity):
+                return False
+        return True
+
+    def _verify_days(self, entity: str) -> bool:
+        """Verify the days of an entity's archive, up to the first that is damaged."""
+        archive, on = self.on.archive, self.on
+        if archive is None or self.job.tenant:
+            reason = "whether the archive is complete is verified for all tenants only"
+            self._note_fault(entity, reason)
+            return True
+        done = self.notes.get("verified", {})
+        first = done.get(entity) or self.notes.get("archived", {}).get(entity, _NO_DAY)
+        today = on.now().date().isoformat()
+        while first <= today:
+            if not self.budget.has_time_left:
+                return False
+            day = dt.date.fromisoformat(first)
+            report = Verifier(on.store, archive, now=on.now).verify(
+                DayRange.for_rows(day), [entity]
+            )
+            if report.findings:
+                found = report.findings[0]
+                text = f"the archive is damaged: {found.name}: {KINDS[found.kind]}"
+                self._note_fault(entity, text)
+                return True
+            first = (day + dt.timedelta(days=1)).isoformat()
+            self.notes.set(verified={**done, entity: first})
+        return True
+
+    def _judge(self, tally: str, verdicts: list[PartVerdict]) -> None:
+        if fault := self._find_kept_fault(tally, _find_kept(verdicts)):
+            verdicts = [each for each in verdicts if each.part == "live"]
+            self._report_kept(tally, fault)
         damage: dict[Part, Amount] = {each.part: each.damage for each in verdicts if each.damage}
         if not damage:
             return
-        name = TallyName.parse(reading.tally)
-        key = total_items.build_total_key(reading.tally)
+        name = TallyName.parse(tally)
+        key = total_items.build_total_key(tally)
         expected = describe_amount(sum((each.expected for each in verdicts), Amount()))
         found = describe_amount(sum((each.found for each in verdicts), Amount()))
         has_items = any(each.expected for each in verdicts)
         kind = Kind.TALLY if has_items else Kind.TALLY_WITHOUT_ITEMS
-        correct = partial(self._repair.correct, reading.tally, damage)
+        correct = partial(self._repair.correct, tally, damage)
         self._report(Finding(kind, name.tenant, key, expected, found), correct)
 
-    def _report_kept(self, tally: str) -> None:
-        """Report once that the kept parts of an aggregate are not judged."""
+    def _find_kept_fault(self, tally: str, kept: PartVerdict) -> str:
+        """Why the kept part of a tally is not judged, or "": it has nothing, or it is judged."""
         name = TallyName.parse(tally)
-        key = ItemKey("", f"{name.entity}.{name.aggregate}@{name.since}")
+        if not self._is_kept(tally) or not (kept.expected or kept.found):
+            return ""
+        is_forgotten = kept.damage and self._has_mark(build_request_key(name.tenant))
+        if is_forgotten and not self._is_closed(tally):
+            return f"archived rows of the tenant {name.tenant} were forgotten"
+        return self._find_fault(name.entity)
+
+    def _find_fault(self, entity: str) -> str:
+        faults: dict[str, str] = self.notes.get("faults", {})
+        return faults.get(entity) or faults.get("", "")
+
+    def _is_kept(self, tally: str) -> bool:
+        """Whether a tally counts expired items."""
+        name = TallyName.parse(tally)
+        instances = self._kept_rows.instances.get(name.entity, ())
+        return (name.aggregate, name.since) in instances
+
+    def _report_kept(self, tally: str, fault: str) -> None:
+        """Report once why the kept parts of an aggregate are not judged."""
+        key = ItemKey("", _name_aggregate(tally))
         reported: list[str] = self.notes.get("kept", [])
         if key.sk not in reported:
             self.notes.set(kept=[*reported, key.sk])
-            texts = ("kept parts as in the archive", "kept parts, which are not judged")
-            self.step.add_findings([Finding(Kind.SUMS, "", key, *texts, "undecided")])
+            expected = "kept parts as in the archive"
+            self.step.add_findings([Finding(Kind.SUMS, "", key, expected, fault, "undecided")])
 
     def _finish(self) -> bool:
         """Take recounted tallies off the list, and the flags away.
@@ -365,6 +500,7 @@ class TallyPhase(_TallyWork):
                     self._repair.remove_recount(recount)
         self.journal.end()
         self.journal.forget_heartbeats((SETTLED, ENDED), self._heartbeat_entity)
+        self._kept_rows.forget_heartbeats()
         return True
 
     # --- What the stages share ---------------------------------------------------------------
@@ -390,18 +526,16 @@ class TallyPhase(_TallyWork):
         """Whether this run has judged a tally of the list, or all that its name stands for."""
         name = TallyName.parse(recount.tally)
         has_read = self.job.entity in ("", name.entity) and self.job.tenant in ("", name.tenant)
-        return has_read and self._is_judged(recount.tally)
+        is_undecided = _name_aggregate(recount.tally) in self.notes.get("kept", ())
+        return has_read and self._is_judged(recount.tally) and not is_undecided
 
     def _is_closed(self, tally: str) -> bool:
         """Whether a tenant is closed: nobody reads its tallies, and its deletion removes them."""
-        key = build_closed_mark_key(keys.parse_first(tally))
+        return self._has_mark(build_closed_mark_key(keys.parse_first(tally)))
+
+    def _has_mark(self, key: ItemKey) -> bool:
         read = partial(self.on.store.get, key, consistent=True)
         return retry(read, self.budget) is not None
-
-    def _list_parts(self, tally: str) -> tuple[Part, ...]:
-        name = TallyName.parse(tally)
-        _, aggregate = self.on.ledger.find_aggregate(name.entity, name.aggregate, name.since)
-        return ("live",) if aggregate.on_expiry == "keep" else PARTS
 
     def _list_retired(self) -> list[str]:
         described = {shard.id for shard in self.on.stream.list_shards()}
@@ -424,5 +558,18 @@ class TallyPhase(_TallyWork):
         return TallyRepair(on.store, on.ledger, self.journal, on.now, self.budget)
 
 
+def _find_kept(verdicts: Iterable[PartVerdict]) -> PartVerdict:
+    return next(each for each in verdicts if each.part == "kept")
+
+
+def _name_aggregate(tally: str) -> str:
+    name = TallyName.parse(tally)
+    return f"{name.entity}.{name.aggregate}@{name.since}"
+
+
 def _render_readings(number: int) -> str:
     return f"readings/{number:06}"
+
+
+_NO_DAY = "9999-12-31"
+"""After every day of the archive."""

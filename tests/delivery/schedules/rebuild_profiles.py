@@ -167,6 +167,16 @@ REBUILD_PROFILES = (
     rebuild_profile("rebuild moved expiry", 12, MOVED, draw_due_values),
     rebuild_profile("rebuild last change", 12, STAMPED, draw_due_values),
     rebuild_profile("rebuild reserved", 25, RESERVED, draw_exact_values),
+    # Code that was rolled back writes the only item just before it is touched.
+    rebuild_profile(
+        "rebuild reserved, rolled back",
+        5,
+        RESERVED,
+        draw_exact_values,
+        max_items=(1,),
+        fault_levels=(0.0,),
+        events={**EVENTS, "release": (40,), "write_older": (20,), "roll_back": (0,)},
+    ),
     # A quarter to a third of all writes meets another transaction: passes leave items to those that
     # follow.
     rebuild_profile(

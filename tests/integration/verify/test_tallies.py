@@ -25,7 +25,7 @@ from tests.support.inflicted_damage import (
     name_most,
     name_states,
 )
-from tests.support.verified_shop import Sale, Trip, VerifiedShop
+from tests.support.verified_shop import Sale, VerifiedShop
 
 STATES, MOST = name_states("open"), name_most("c1")
 
@@ -136,20 +136,6 @@ def test_an_open_claim_leaves_the_sums_undecided(shop: VerifiedShop) -> None:
     assert Kind.TALLY not in {each.kind for each in shop.list_findings(job)}
     flag = shop.table.get(RUN_KEY, consistent=True)
     assert flag["journal"] == {"S": NO_RUN}
-
-
-def test_kept_parts_are_undecided_once_they_count_something(shop: VerifiedShop) -> None:
-    for _ in range(2):
-        shop.book.create(Trip())
-    shop.deployment.catch_up()
-    assert shop.verify().outcome == "clean"
-    shop.deployment.clock.advance(2 * 86_400)
-    shop.deployment.expire_items()
-    shop.deployment.catch_up()
-    job = shop.verify()
-    (finding,) = shop.list_findings(job)
-    assert (finding.kind, finding.key.sk) == (Kind.SUMS, "Trip.ever@1")
-    assert (finding.found, job.outcome) == ("kept parts, which are not judged", "undecided")
 
 
 def test_a_recounted_tally_leaves_the_list(shop: VerifiedShop) -> None:

@@ -14,6 +14,7 @@ from daicho.release.states import (
 )
 from daicho.storage.item_key import get_key
 from daicho.storage.protocols import apply_update
+from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.schedules.event_owner import ScheduleParts
 from daicho.testing.schedules.rare_events import RESTORE
 from tests.simulator.oracle.completions import CompletionCheck
@@ -25,6 +26,8 @@ from tests.simulator.schedules.code_history import CodeHistory, get_code_version
 
 MAX_TRIES = 12
 """Steps of the last release, with those that are repeated."""
+STEPS_WITH_OLDER = 3
+"""Steps of a rebuild in which rolled-back code waits for a touch."""
 
 
 class RebuildLifecycle(Lifecycle):
@@ -87,6 +90,37 @@ class RebuildLifecycle(Lifecycle):
             self.rebuilds.step()
         else:
             self.release()
+
+    def write_older(self) -> None:
+        """Code that was rolled back twice writes an item between its reading and its touch.
+
+        When the item was read, it was of the second generation.
+        """
+        version, executions = self._api.version, self.rebuilds.executions
+        if version is None or version[1] < 3 or not executions:
+            return
+        self._write_by(2, version[1])
+        is_due = True
+
+        def write_before_touch(process: SimulatedProcess) -> None:
+            nonlocal is_due
+            if process.next_call == "describe_table":
+                self._processes.deliver()
+            elif is_due and process.next_call == "update_item":
+                is_due = not self._write_by(1, version[1])
+
+        for _ in range(STEPS_WITH_OLDER):
+            if executions and is_due:
+                self.rebuilds.run_step(write_before_touch)
+        self._lambda.fault_counts["race: older writer"] += not is_due
+
+    def _write_by(self, code: int, number: int) -> bool:
+        """Let the API's code of a release put an item; False if it does not start."""
+        self._api.deploy(code, number)
+        started = [each for each in self._api.running if each.version == (code, number)]
+        if started:
+            self._api.put(started[-1], self._choices.pick(sorted(started[-1].ledger.entities)))
+        return bool(started)
 
     def operate(self) -> None:
         """See `Rebuilds.operate`."""

@@ -6,7 +6,9 @@ has to mend all of it, whatever happens to its steps.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
+from unittest import mock
 
 from daicho.errors import StoreError, UnavailableError
 from daicho.layout.backfill_state import BackfillState
@@ -18,11 +20,13 @@ from daicho.rebuild.requests import pause_job, resume_job, start_execution
 from daicho.release.states import build_deployed_update, build_record_update
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.parallel_scan import ParallelScan
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import to_key_image
 from daicho.stream.records import render_sequence
 from daicho.stream.shard_items import read_shard
-from daicho.testing.faults.processes import SimulatedProcess
+from daicho.testing.faults.code_versions import MARK, OLD_CODE, POISON_FOR_OLD_CODE
+from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
 from daicho.testing.stack_settings import TABLE
 from tests.simulator.faults.waiting_processes import WaitingProcesses
@@ -41,6 +45,7 @@ DISTURBED = 0.4
 """The share of writes of a step before which something else happens."""
 MAX_RUNS = 5
 """Runs at the end: one may leave an item that only sometimes cannot be derived."""
+PAGE_ITEMS = 4
 OVER = ("succeeded", "paused", "failed")
 STALE = "0" * 40
 """A number below all others."""
@@ -83,10 +88,22 @@ class RepairEvents(EventOwner):
         apply_update(table, build_record_update("1", frozenset(types)))
         apply_update(table, build_deployed_update("1", self._deployment.clock.now()))
 
+    def watch(self) -> AbstractContextManager[Any]:
+        """Pages are small, so that a run has several of them."""
+        return mock.patch.object(ParallelScan, "_choose_limit", return_value=PAGE_ITEMS)
+
     def _note_change(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
-        """A run finds no item that is deleted before its scan, and created again after it."""
+        """A run finds no item that is deleted before its scan, and created again after it.
+
+        It touches no item that its code cannot derive (rule 57).
+        """
         if (old is None or new is None) and key in self._damaged:
             self._is_unmended = True
+        process = get_running_process()
+        kind = (new or {}).get(MARK, {}).get("S", "").partition(":")[0]
+        is_old = process is not None and process.code_version == OLD_CODE
+        if is_old and kind == POISON_FOR_OLD_CODE and is_repair(old, new):
+            self._wrong.append(f"touched, but its record is set aside: {key}")
 
     # --- Events ------------------------------------------------------------------------------
 

@@ -118,9 +118,11 @@ class InflictedDamage:
 
     def _change_base(self, key: ItemKey, item: Image) -> None:
         live, kept = total_items.read_bases(item)
-        added = Amount(self.deployment.choices.pick((1, -1, 5)), attributes.parse_number("1.5"))
+        choices = self.deployment.choices
+        added = Amount(choices.pick((1, -1, 5)), attributes.parse_number("1.5"))
         self._add(key.pk, added)
-        self._commit(total_items.correct_bases(item, live + added, kept))
+        bases = (live + added, kept) if choices.draw_bool(0.5) else (live, kept + added)
+        self._commit(total_items.correct_bases(item, *bases))
 
     def _change_total(self, key: ItemKey, item: Image) -> None:
         self._commit({**item, **_render(slots.read_amount(item) + Amount(1), "")})

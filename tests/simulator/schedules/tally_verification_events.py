@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 from unittest import mock
 
+from daicho.archive.reader import ArchiveReader
 from daicho.derive.contributions import Amount
 from daicho.errors import Refusal, StoreError, UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
@@ -24,7 +25,7 @@ from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.differences import find_unmarked_differences
 from daicho.testing.schedules import schedule
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
-from daicho.testing.stack_settings import FAILURE_BUCKET, TABLE
+from daicho.testing.stack_settings import ARCHIVE_BUCKET, FAILURE_BUCKET, TABLE
 from daicho.verify import steps, tally_phases
 from daicho.verify.findings import Finding, FindingStore, Kind
 from daicho.verify.job import VerifyJob, find_verification, request_verification
@@ -206,6 +207,7 @@ class TallyVerificationEvents(EventOwner):
             store=store,
             stream=self._deployment.build_stream_describer(process),
             failures=dependencies.bucket(FAILURE_BUCKET),
+            archive=ArchiveReader(dependencies.bucket(ARCHIVE_BUCKET)),
             ledger=ledger,
             now=dependencies.now,
             settle=SETTLE_S,

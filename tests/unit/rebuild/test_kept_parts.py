@@ -5,15 +5,17 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from daicho.archive.archiver import Archiver
-from daicho.archive.reader import ArchiveReader
+from daicho.archive.reader import ArchiveReader, Selection
 from daicho.errors import StoreError, UnansweredError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key, complete_update
+from daicho.layout.restorations import RestoredMark, build_record_put, build_restoration_key
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.rebuild.kept_parts import FillReport, KeptParts, build_marker_key
 from daicho.rebuild.purged_items import is_item_of, select_items_of
@@ -27,6 +29,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import Write, to_key_image
 from daicho.stream.records import Batch
+from daicho.verify.kept_rows import KeptRows
 from tests.delivery.sample_values import LEDGER
 from tests.support.memory_archive import DAY, MIDNIGHT, PATIENCE, TTL
 from tests.support.memory_stores import MemoryBucket, MemoryTable
@@ -133,6 +136,56 @@ def test_killed_or_unanswered_at_each_write_it_adds_each_row_once(
             stage.fill()
     assert stage.fill().finished
     assert stage.figures == EXPECTED
+
+
+@pytest.mark.parametrize("fails_at", [0, 1, 2, 3])
+def test_a_verification_expects_what_was_added_so_far(fails_at: int) -> None:
+    stage = Stage()
+    stage.table.fails_at = fails_at
+    with pytest.raises(Killed) if fails_at else nullcontext():
+        stage.fill()
+    archive = ArchiveReader(stage.bucket)
+    expected: Counter[str] = Counter()
+    for objects in KeptRows(stage.dependencies, PATIENCE, "run").read(archive, ""):
+        for _, tally, event, part, (items, _) in (line for each in objects for line in each.lines):
+            assert part == "kept"
+            if event.startswith("added "):
+                expected[tally] += items
+    assert expected == stage.figures
+    assert bool(expected) == (fails_at != 1)
+
+
+@pytest.mark.parametrize("generation", [None, 0, 1, 2])
+def test_a_dismissed_row_counts_nowhere_and_a_restored_one_by_its_restore(
+    generation: int | None,
+) -> None:
+    stage = Stage()
+    stage.fill()
+    row = next(row for row in ArchiveReader(stage.bucket).read_rows(Selection(), fail))
+    if generation is not None:
+        mark = RestoredMark(row.seq, "2026", 1, 1)
+        key = build_restoration_key(row.tenant, row.entity, row.seq)
+        stage.table.batch_write([build_record_put(key, mark, generation, None).item])
+    events: Counter[str] = Counter()
+    for objects in KeptRows(stage.dependencies, PATIENCE, "run").read(
+        ArchiveReader(stage.bucket), ""
+    ):
+        events.update(line[2] for each in objects for line in each.lines if row.seq in line[2])
+    names = {event.partition(" ")[0] for event in events}
+    assert (
+        names
+        == {
+            None: {"expired"},
+            0: set(),
+            1: {"expired", "restored"},
+            2: {"expired", "restored"},
+        }[generation]
+    )
+
+
+def fail(name: str, error: Exception) -> None:
+    """No object is broken."""
+    raise AssertionError(f"{name}: {error}")
 
 
 def test_two_at_once_add_each_row_once() -> None:
