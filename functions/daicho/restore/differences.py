@@ -164,8 +164,9 @@ class DifferenceFinder:
                     report.add_change(found)
                     name = found.plan.name
                     differences.append(Difference(found.key, name, found.returns))
-                else:
+                else:  # the reason may be gone when it is written
                     report.add_skip(*found)
+                    differences.append(Difference(found[0], found[1]))
             self.on_page(report)
 
         segments = 1 if self.threads == 1 else SEGMENTS

@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import field, replace
 
 from daicho.errors import ConditionFailedError, NotUnique, Raced, TransactionFailedError
 from daicho.layout import cleanup_marks, reservations, sections, versions
@@ -205,7 +205,7 @@ class ItemWriter:
         store, epoch = self.planner.store, uuid.uuid4().hex
         partition = sections.render_sections_partition(key, entity)
         due = self.planner.now() + cleanup_marks.IN_FLIGHT_GRACE
-        plain = [Section(each.name, each.text, each.place) for each in stored]
+        plain = [replace(each, changed=version) for each in stored]
         store.put(cleanup_marks.build_mark(partition, epoch, due))
         for section in plain:
             pieces = sections.build_piece_items(partition, epoch, section, uuid.uuid4().hex)
