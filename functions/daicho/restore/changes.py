@@ -132,7 +132,7 @@ class ChangePlanner:
         highest = read_number(copy.image)
         if returns:  # what was written to this life until it ended is in no table
             seconds = (now - self.at).total_seconds() + SNAPSHOT_MARGIN_S
-            highest += MAX_WRITES_A_SECOND * math.ceil(max(0.0, seconds))
+            highest += math.ceil(MAX_WRITES_A_SECOND * max(0.0, seconds))
         highest = max(highest, read_number(live))
         whole = self._read_live_whole(live)
         return ItemChange(key, plan, live, whole, target, copy.sections, highest, returns)

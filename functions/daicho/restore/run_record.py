@@ -1,7 +1,4 @@
-"""The record of the restore of a table: one at a time works on it (`daicho.jobs.lease`)::
-
-PK #rebuild   SK restore
-"""
+"""The record of the restore of a table: only one command at a time works on it."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ class UnderWayError(DaichoError):
 
 @dataclass(kw_only=True)
 class RestoreRecord(JobRecord):
-    """The last restore. ``at``: the moment; ``changed``: how many items it has written."""
+    """The last restore, under a key of the table. ``at``: the moment; ``changed``: how many items it has written."""
 
     asked_by: str = ""
     asked_at: str = ""
