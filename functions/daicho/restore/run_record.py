@@ -26,7 +26,7 @@ class UnderWayError(DaichoError):
 
 @dataclass(kw_only=True)
 class RestoreRecord(JobRecord):
-    """The last restore, under a key of the table. ``at``: the moment; ``changed``: how many items it has written."""
+    """The last restore. ``at``: the moment. ``changed``: how many items it has written."""
 
     asked_by: str = ""
     asked_at: str = ""

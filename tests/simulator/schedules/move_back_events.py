@@ -8,6 +8,7 @@ disturbs, has to leave the items as the copy has them.
 from __future__ import annotations
 
 import zlib
+from decimal import Decimal
 from typing import Any
 
 from daicho.archive.reader import ArchiveReader
@@ -277,4 +278,6 @@ def _read_content(table: MemoryDynamoDB, item: Image, omitted: set[str]) -> dict
         prefix = keys.render_prefix(manifest.epoch)
         pieces = (i for k, i in table.items if k.pk == partition and k.sk.startswith(prefix))
         content["sections"] = {n: s.text for n, s in sections.join_pieces(pieces).items()}
+    numbers = {name: Decimal(value["N"]) for name, value in content.items() if "N" in value}
+    content |= numbers
     return {name: content[name] for name in content if name not in _IGNORED | omitted}
