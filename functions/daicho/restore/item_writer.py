@@ -31,7 +31,6 @@ from daicho.storage.requests import (
     Put,
     Query,
     Write,
-    require_same,
 )
 
 ATTEMPTS = 8
@@ -224,6 +223,12 @@ def _require_as_read(live: Image | None) -> tuple[str, Mapping[str, str], Image]
     """The condition that no item exists, or the one that was read."""
     if live is None:
         return "attribute_not_exists(PK)", {}, {}
-    names = READ if read_number(live) else (*READ, *sorted(live.keys() - {*READ}))
-    condition, placeholders, values = require_same(live, names)
+    names = READ if read_number(live) else sorted({*READ, *live} - {"PK", "SK"})
+    placeholders = {f"#n{place}": name for place, name in enumerate(names)}
+    terms = [
+        f"{place} = {place.replace('#', ':')}" if name in live else f"attribute_not_exists({place})"
+        for place, name in placeholders.items()
+    ]
+    values = {p.replace("#", ":"): live[name] for p, name in placeholders.items() if name in live}
+    condition = " AND ".join(terms)
     return f"attribute_exists(PK) AND {condition}", placeholders, values
