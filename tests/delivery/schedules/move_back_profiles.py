@@ -52,7 +52,7 @@ MOVE_BACK_PROFILES = (
         writes=(14, 24),
         shards=(1,),
         fault_levels=(0.0, 0.02),
-        events={**EVENTS, "end_life": (0, 10), "expire": (0, 20)},
+        events={**EVENTS, "expire": (0, 20)},
     ),
     # Versions and sections go along.
     ProofProfile(

@@ -23,6 +23,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.table import Table
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
+from daicho.testing.faults.fault_injector import WRITES
 from daicho.testing.faults.faulty_clients import FaultyDynamoDB
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 from daicho.testing.faults.simulated_lambda import UNLIMITED_SECONDS
@@ -38,6 +39,8 @@ from tests.simulator.faults.waiting_processes import WaitingProcesses
 RESTORE = "table restore"
 STEPS_OF_A_TURN = 20
 MAX_TURNS = 2_000
+DISTURBED = 0.3
+"""The share of writes of a run before which something else happens."""
 WRITE_S = 0.001
 """An item is written at most a thousand times a second."""
 _IGNORED = frozenset(
@@ -86,8 +89,27 @@ class MoveBackEvents(EventOwner):
         self._fault_counts["table restore"] += 1
         self._fault_counts["two table restores"] += self._processes.count(RESTORE) > 0
         process = self._start()
-        while not process.finished and self._choices.draw_bool(0.7):
-            self._processes.run_round(process, STEPS_OF_A_TURN)
+        while not process.finished and self._choices.draw_bool(0.98):
+            if process.next_operation in WRITES and self._choices.draw_bool(DISTURBED):
+                self._disturb()
+            if not process.finished:
+                self._processes.run_round(process, 1)
+
+    def _disturb(self) -> None:
+        """An item is changed or ends just before a run writes, or records are delivered."""
+        event = self._choices.pick(("edit", "end", "deliver"))
+        items = sorted(k for k, item in self._writer.items.items() if item.keys() >= {"text", "at"})
+        if event == "deliver" or not items:
+            self._processes.deliver()
+        elif event == "end":  # of these items, no reservation has the same expiry
+            self.end_life()
+        else:
+            key = self._choices.pick(items)
+            item = self._deployment.dynamodb.find(key) or {}
+            number = {"N": str(int(item["version"]["N"]) + 1)}
+            self._deployment.dynamodb.commit(
+                key, {**item, "version": number, "text": {"S": number["N"]}}
+            )
 
     def end_life(self) -> None:
         """An item of the copy expires at once, by a wrong change; perhaps it is archived later."""
@@ -110,6 +132,10 @@ class MoveBackEvents(EventOwner):
 
     def kill_move_back(self) -> None:
         """All runs end before their next operation."""
+        self._processes.kill_all(RESTORE)
+
+    def end_processes(self) -> None:
+        """A run would wait for heartbeats that nothing delivers."""
         self._processes.kill_all(RESTORE)
 
     def finish(self) -> None:
