@@ -28,7 +28,7 @@ from daicho.storage.table import Table
 
 Found = ItemChange | tuple[ItemKey, str, str]
 """The change of an item, or the key, the entity and the reason of one that is skipped."""
-SEGMENTS = 64
+SEGMENTS = 16
 MAX_NAMED = 1_000
 """The most skipped items that a report names one by one."""
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from daicho.plan import Generation
+from daicho.testing.simulated_entities import simulate_ledger
 from tests.delivery import expiring_entities, unique_entities
 from tests.delivery import sample_entities as book_samples
 from tests.delivery.book_requests import BookRequests
@@ -11,6 +14,14 @@ from tests.delivery.expiry_requests import ExpiryRequests
 from tests.delivery.unique_requests import UniqueRequests
 from tests.simulator.schedules.proof_profile import ProofProfile
 
+RELEASED = replace(
+    expiring_entities.LEDGER,
+    entities={
+        name: (*generations, Generation(2, generations[-1].plan))
+        for name, generations in expiring_entities.LEDGER.entities.items()
+    },
+)
+"""The images of a copy are of the first generation, and writers write the second one."""
 EVENTS: Mapping[str, tuple[int, ...]] = {
     "write": (60, 120),
     "detached": (60, 120),
@@ -26,7 +37,7 @@ MOVE_BACK_PROFILES = (
     ProofProfile(
         "moved back",
         20,
-        entities=expiring_entities.ENTITIES,
+        entities=simulate_ledger(RELEASED),
         requests=ExpiryRequests,
         entity_sets=(("Booking",), ("Draft",), ("Ticket",), ("Visit",), expiring_entities.ARCHIVED),
         max_items=(1, 1, 2),

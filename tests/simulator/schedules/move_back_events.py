@@ -43,6 +43,12 @@ DISTURBED = 0.3
 """The share of writes of a run before which something else happens."""
 WRITE_S = 0.001
 """An item is written at most a thousand times a second."""
+RIGHT_REASONS = (
+    "the item of that moment would have expired by now",
+    "its archived row is not restored: an expired item at its key",
+    *("its sections changed at that moment", "its section ", "version "),  # of a torn copy
+    *("another item keeps its unique value", "its unique value "),
+)
 _IGNORED = frozenset(
     ("version", "gen", "versioned_at", "split", "_restored", "_repair", "_history", "_bytes")
 )
@@ -264,6 +270,8 @@ class MoveBackEvents(EventOwner):
         skipped = {each["item"]: each["reason"] for each in report.named}
         if not self._is_torn and skipped and all("unique value" in r for r in skipped.values()):
             return [f"not moved back: {skipped}"]
+        if unknown := [r for r in skipped.values() if not r.startswith(RIGHT_REASONS)]:
+            return [f"not moved back: {unknown}"]
         soon = self._deployment.clock.now().timestamp() + 120
         wrong = []
         for key in copied.keys() | live.keys():

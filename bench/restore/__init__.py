@@ -1,0 +1,1 @@
+"""The trial of a table that is moved back."""
