@@ -1,4 +1,4 @@
-"""The table beside a stage's table: what point-in-time recovery restores to, or a local copy."""
+"""The second table next to a stage's table: what point-in-time recovery restores to, or a local copy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEY = [
 
 @dataclass(frozen=True)
 class RecoveryTable:
-    """Restores a table beside another one. ``dynamodb`` is boto3's client."""
+    """Restores a second table from another one. ``dynamodb`` is boto3's client."""
 
     dynamodb: Any
     source: str
@@ -54,11 +54,11 @@ class RecoveryTable:
             )
 
     def name_copy(self, at: dt.datetime) -> str:
-        """The name of the table beside: the same for the same moment, so that a run can resume."""
+        """The name of the second table: the same for the same moment, so that a run can resume."""
         return f"{self.source}-at-{at.astimezone(dt.UTC):%Y%m%dT%H%M%SZ}"
 
     def restore(self, at: dt.datetime, on_wait: Callable[[str], None]) -> str:
-        """Restore the table beside, or continue to wait for a restore; returns its name.
+        """Restore the second table, or continue to wait for a restore; returns its name.
 
         It has no index, stream and TTL. ``on_wait`` gets the state of the table again and again.
 
@@ -91,7 +91,7 @@ class RecoveryTable:
         """
         described = self._describe(name)
         if described is None or name == self.source:
-            raise CommandError(f"--from-table {name}: there is no such table beside {self.source}")
+            raise CommandError(f"--from-table {name}: there is no such table next to {self.source}")
         restored = described.get("RestoreSummary", {})
         arn = restored.get("SourceTableArn")
         if arn is not None and arn.rpartition("/")[2] != self.source:
@@ -107,7 +107,7 @@ class RecoveryTable:
             raise CommandError(f"{name} is of another project: {self.source} has no {names}")
 
     def delete(self, name: str) -> None:
-        """Delete a table beside.
+        """Delete a second table.
 
         Raises:
             ClientError: AWS refuses.

@@ -97,7 +97,7 @@ def restore(  # noqa: PLR0913, PLR0917  # the command's options
 ) -> None:
     """Move the items of a stage, a tenant or an entity back to an earlier moment.
 
-    The table is restored beside by point-in-time recovery. Only items that differ are written, by
+    Point-in-time recovery restores a second table. Only items that differ are written, by
     ordinary writes. The command prints what it would write, and then asks. It may be repeated, and
     continues after an interruption. Exit code 0: the items are as at that moment, or nothing was
     confirmed. 1: some items are skipped, and they are listed. 2: the command could not run.

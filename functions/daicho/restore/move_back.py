@@ -58,7 +58,7 @@ ROW_UNITS = 4.0
 
 
 class MoveBackError(DaichoError):
-    """The items cannot be moved back. The message says what to do."""
+    """The items cannot be moved back. The message names what to do."""
 
 
 @dataclass(frozen=True)

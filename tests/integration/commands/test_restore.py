@@ -106,7 +106,7 @@ def test_wrong_options_and_tables_are_refused(
         (("--to", now, "--tenant", "A B"), "--tenant 'A B'"),
         (("--to", now, "--entity", "Usr", "--from-table", "x"), "no entity is called Usr"),
         (("--to", now, "--from-table", "nothing"), "there is no such table"),
-        (("--to", now, "--from-table", table_name), "there is no such table beside"),
+        (("--to", now, "--from-table", table_name), "there is no such table next to"),
     ):
         result = run(*options)
         assert (result.exit_code, message in result.output) == (2, True), result.output
