@@ -1,4 +1,4 @@
-"""The second table next to a stage's table: what point-in-time recovery restores to, or a local copy."""
+"""The second table of a restore: what point-in-time recovery restores to, or a local copy."""
 
 from __future__ import annotations
 
