@@ -1,1 +1,0 @@
-"""The trial of a table that is moved back."""
