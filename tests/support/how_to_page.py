@@ -41,7 +41,7 @@ NEEDS = (
     (
         "stack",
         r"make (up|down|reset)\b|curl .*\$URL/|ID=|export AWS_|"
-        r"\.venv/bin/daicho (load|export|archive)",
+        r"\.venv/bin/daicho (load|export|archive|restore)",
     ),
     (
         "project",

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any, Literal
 
+from daicho.archive.closed_tenants import ClosedTenants, is_valid
 from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import ArchiveReader, Selection
 from daicho.archive.restored_image import UnrestorableError, build_restored_image
@@ -32,7 +33,6 @@ from daicho.layout.restorations import (
     build_restoration_key,
     is_recorded,
 )
-from daicho.layout.tenant_items import CLOSED_CACHE_S, build_closed_mark_key
 from daicho.plan import Ledger
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import ClockReading, read_clocks, utc_now
@@ -138,7 +138,7 @@ class Restorer:
             report.rows += 1
             newest[row.key] = max(row.seq, newest.get(row.key, ""))
         report.items = len(newest)
-        run = _RestoreRun(self.store, self.ledger, self.now(), self.clocks, over_newer, report)
+        run = self.start_run(report, over_newer=over_newer)
         map_rows = make_mapper(self.threads)
         for name, selected in self.archive.read_objects(selection, note_broken, behind=resume):
             rows = [row for row in selected if newest.get(row.key) == row.seq]
@@ -151,10 +151,17 @@ class Restorer:
         report.finished = True
         return report
 
+    def start_run(self, report: RestoreReport, *, over_newer: bool) -> RestoreRun:
+        """A run that restores rows of the caller's choice, and counts them in ``report``."""
+        tenants = ClosedTenants(self.store, self.clocks)
+        return RestoreRun(
+            self.store, self.ledger, self.now(), self.clocks, over_newer, report, tenants
+        )
+
 
 @dataclass(frozen=True)
-class _RestoreRun:
-    """One run over the rows. Threads may share it."""
+class RestoreRun:
+    """One run over rows, with one time of restore. Threads may share it."""
 
     store: Table
     ledger: Ledger
@@ -162,15 +169,13 @@ class _RestoreRun:
     clocks: Callable[[], ClockReading]
     over_newer: bool
     report: RestoreReport
+    tenants: ClosedTenants
     lock: threading.Lock = field(default_factory=threading.Lock)
-    opened: dict[str, ClockReading] = field(default_factory=dict)
-    """By tenant: just before it was read last that it is not closed."""
-    closed: set[str] = field(default_factory=set)
     checked: dict[str, ClockReading] = field(default_factory=dict)
     """By entity: just before its backfill item was read last."""
 
-    def restore_row(self, row: ArchivedRow) -> None:
-        """Restore the item of one row, or note why that is not possible.
+    def restore_row(self, row: ArchivedRow) -> Outcome | None:
+        """Restore the item of one row, or note why that is not possible: then the answer is None.
 
         Raises:
             UnavailableError: the result is unknown.
@@ -178,7 +183,7 @@ class _RestoreRun:
         """
         self._check_release(row.entity)
         try:
-            if self._is_closed(row.tenant):
+            if self.tenants.is_closed(row.tenant):
                 raise UnrestorableError(f"the tenant {row.tenant} is closed for good")
             image, mark = build_restored_image(row, self.ledger, self.now)
             if self.report.dry_run:
@@ -192,8 +197,9 @@ class _RestoreRun:
         except (UnrestorableError, NotUnique) as error:
             with self.lock:
                 self.report.add_failure(row, error)
-        else:
-            self._count(outcome)
+            return None
+        self._count(outcome)
+        return outcome
 
     def _write_item(
         self, row: ArchivedRow, image: dict[str, AttributeValue], mark: RestoredMark
@@ -235,24 +241,13 @@ class _RestoreRun:
         except Raced as error:
             raise UnavailableError(str(error)) from error
 
-    def _is_closed(self, tenant: str) -> bool:
-        """Whether a tenant was deleted: nobody could read or remove its restored items."""
-        now = self.clocks()
-        if tenant not in self.closed and not _is_valid(self.opened.get(tenant), now):
-            mark = self.store.get(build_closed_mark_key(tenant), consistent=True)
-            if mark is None:
-                self.opened[tenant] = now
-            else:
-                self.closed.add(tenant)
-        return tenant in self.closed
-
     def _check_release(self, entity: str) -> None:
         """Stop if a newer generation was released: this ledger does not know what it counts.
 
         Also before its own generation is released: no item may be of it yet (rule 27).
         """
         now = self.clocks()
-        if entity not in self.ledger.entities or _is_valid(self.checked.get(entity), now):
+        if entity not in self.ledger.entities or is_valid(self.checked.get(entity), now):
             return
         item = self.store.get(build_backfill_key(entity), consistent=True)
         released = 0 if item is None else BackfillState.parse(entity, item).newest
@@ -304,12 +299,6 @@ class _RestoreRun:
             report.already += outcome == "already"
             report.newer += outcome == "newer"
             report.waiting += outcome == "waiting"
-
-
-def _is_valid(read_at: ClockReading | None, now: ClockReading) -> bool:
-    """Whether what was read then may still be relied on."""
-    # A rebuild after a release waits for longer too.
-    return read_at is not None and read_at.is_recent(now, CLOSED_CACHE_S)
 
 
 def _build_item_put(existing: Image | None, image: Image) -> Put:

@@ -137,7 +137,7 @@ def make_mapper(threads: int) -> Mapper:
 
 def retry_all(
     work: Sequence[T],
-    attempt: Callable[[T], None],
+    attempt: Callable[[T], object],
     retry_budget: RetryBudget,
     map_all: Mapper = map,
 ) -> tuple[T, ...]:

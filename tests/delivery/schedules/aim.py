@@ -63,6 +63,7 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "55": ("as of", "as of, set aside", "as of, cut off"),
     "56": ("dismissals", "disputed dismissals"),
     "57": ("repairs",),
+    "59": ("moved back", "moved back: unique", "moved back: parts"),
     "fast": (LIKES,),
     "figures": FIGURES,
     "rows": ("rows",),

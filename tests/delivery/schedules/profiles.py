@@ -22,6 +22,7 @@ from tests.delivery.schedules.dismissal_profiles import DISMISSAL_PROFILES
 from tests.delivery.schedules.expiry_profiles import EXPIRY_PROFILES
 from tests.delivery.schedules.figure_profiles import FIGURE_PROFILES
 from tests.delivery.schedules.lifecycle_profiles import LIFECYCLE_PROFILES
+from tests.delivery.schedules.move_back_profiles import MOVE_BACK_PROFILES
 from tests.delivery.schedules.rare_profiles import RARE_PROFILES
 from tests.delivery.schedules.rebuild_profiles import REBUILD_PROFILES
 from tests.delivery.schedules.repair_profiles import REPAIR_PROFILES
@@ -306,6 +307,7 @@ PROFILES = (
     *WATERMARK_PROFILES,
     *SPREAD_PROFILES,
     *LIFECYCLE_PROFILES,
+    *MOVE_BACK_PROFILES,
     *REBUILD_PROFILES,
     *REPAIR_PROFILES,
     # Few voters vote, change their votes and withdraw them; their ballots are in many key shards.

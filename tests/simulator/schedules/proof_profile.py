@@ -17,6 +17,7 @@ from tests.simulator.schedules.closing_shards import ClosingShards
 from tests.simulator.schedules.code_history import CodeHistory
 from tests.simulator.schedules.dismissal_events import DismissalEvents
 from tests.simulator.schedules.filter_spread import FilterSpread
+from tests.simulator.schedules.move_back_events import MoveBackEvents
 from tests.simulator.schedules.pause_events import PauseEvents
 from tests.simulator.schedules.race_events import RaceEvents
 from tests.simulator.schedules.repair_races import RepairRaces
@@ -74,6 +75,8 @@ class ProofProfile(Profile):
             owners.append(ChosenRedrives(parts, versions))
         if "verify_rows" in self.events:
             owners.append(RowVerificationEvents(parts))
+        if "move_back" in self.events:
+            owners.append(MoveBackEvents(parts))
         if "dismiss" in self.events:
             owners.append(DismissalEvents(parts, versions))
         if "verify_tallies" in self.events:

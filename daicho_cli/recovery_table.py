@@ -1,0 +1,166 @@
+"""The second table of a restore: what point-in-time recovery restores to, or a local copy."""
+
+from __future__ import annotations
+
+import datetime as dt
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from daicho.layout.backfill_state import RECORDED_KEY
+from daicho.plan import Ledger
+from daicho.release.states import read_recorded_states
+from daicho.storage.requests import Scan
+from daicho.storage.table import Table
+from daicho_cli.terminal import CommandError
+
+POLL_S = 15.0
+KEY = [
+    {"AttributeName": "PK", "KeyType": "HASH"},
+    {"AttributeName": "SK", "KeyType": "RANGE"},
+]
+
+
+@dataclass(frozen=True)
+class RecoveryTable:
+    """Restores a second table from another one. ``dynamodb`` is boto3's client."""
+
+    dynamodb: Any
+    source: str
+    sleep: Callable[[float], None] = time.sleep
+
+    def check_moment(self, at: dt.datetime) -> None:
+        """Check that the table can be restored to a moment.
+
+        Raises:
+            CommandError: it cannot. The message gives the reason.
+        """
+        answer = self.dynamodb.describe_continuous_backups(TableName=self.source)
+        described = answer["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
+        if described.get("PointInTimeRecoveryStatus") != "ENABLED":
+            raise CommandError(
+                f"{self.source} has no point-in-time recovery, so no earlier moment of it is kept: "
+                "name a copy with --from-table"
+            )
+        first = described["EarliestRestorableDateTime"].astimezone(dt.UTC)
+        last = described["LatestRestorableDateTime"].astimezone(dt.UTC)
+        if not first <= at <= last:
+            raise CommandError(
+                f"--to {_render(at)}: {self.source} can be restored to a moment from "
+                f"{_render(first)} to {_render(last)}"
+            )
+
+    def name_copy(self, at: dt.datetime) -> str:
+        """The name of the second table: the same for the same moment, so that a run can resume."""
+        return f"{self.source}-at-{at.astimezone(dt.UTC):%Y%m%dT%H%M%SZ}"
+
+    def restore(self, at: dt.datetime, on_wait: Callable[[str], None]) -> str:
+        """Restore the second table, or continue to wait for a restore; returns its name.
+
+        It has no index, stream and TTL. ``on_wait`` gets the state of the table again and again.
+
+        Raises:
+            CommandError: DynamoDB has ended the restore.
+            ClientError: AWS refuses.
+        """
+        name = self.name_copy(at)
+        if self._describe(name) is None:
+            self.dynamodb.restore_table_to_point_in_time(
+                SourceTableName=self.source,
+                TargetTableName=name,
+                RestoreDateTime=at,
+                BillingModeOverride="PAY_PER_REQUEST",
+                GlobalSecondaryIndexOverride=[],
+            )
+        while (described := self._describe(name) or {}).get("TableStatus") != "ACTIVE":
+            if not described or described["TableStatus"] not in ("CREATING", "UPDATING"):
+                raise CommandError(f"{name} is {described.get('TableStatus', 'gone')}")
+            on_wait(f"{name} is being restored")
+            self.sleep(POLL_S)
+        return name
+
+    def check_copy(self, name: str, copy: Table, store: Table, at: dt.datetime) -> None:
+        """Check that a table is a copy of this one, of that moment as far as DynamoDB knows.
+
+        Raises:
+            CommandError: it is another table.
+            StoreError: it cannot be read.
+        """
+        described = self._describe(name)
+        if described is None or name == self.source:
+            raise CommandError(f"--from-table {name}: there is no such table next to {self.source}")
+        restored = described.get("RestoreSummary", {})
+        arn = restored.get("SourceTableArn")
+        if arn is not None and arn.rpartition("/")[2] != self.source:
+            raise CommandError(f"{name} was restored from {arn}, not from {self.source}")
+        moment = restored.get("RestoreDateTime")
+        if moment is not None and abs((moment - at).total_seconds()) >= 1:
+            raise CommandError(f"{name} is of {_render(moment)}: name that moment with --to")
+        if described["KeySchema"] != KEY or copy.get(RECORDED_KEY) is None:
+            raise CommandError(f"{name} is no copy of a table of this project")
+        entities = read_recorded_states(copy).states.keys()
+        if unknown := entities - read_recorded_states(store).states.keys():
+            names = ", ".join(sorted(unknown))
+            raise CommandError(f"{name} is of another project: {self.source} has no {names}")
+
+    def delete(self, name: str) -> None:
+        """Delete a second table.
+
+        Raises:
+            ClientError: AWS refuses.
+        """
+        self.dynamodb.delete_table(TableName=name)
+
+    def copy_items(self, name: str, store: Table, open_copy: Callable[[str], Table]) -> int:
+        """Make a table with the items that the table has now; returns how many. Only locally.
+
+        Raises:
+            CommandError: the table exists already.
+        """
+        if self._describe(name) is not None:
+            raise CommandError(f"{name} exists already")
+        types = [{"AttributeName": each["AttributeName"], "AttributeType": "S"} for each in KEY]
+        self.dynamodb.create_table(
+            TableName=name,
+            KeySchema=KEY,
+            AttributeDefinitions=types,
+            BillingMode="PAY_PER_REQUEST",
+        )
+        self.dynamodb.get_waiter("table_exists").wait(TableName=name)
+        copy, count, start = open_copy(name), 0, None
+        while True:
+            page = store.scan(Scan(start=start, consistent=True))
+            copy.batch_write(page.items)
+            count, start = count + page.count, page.last
+            if start is None:
+                return count
+
+    def _describe(self, name: str) -> dict[str, Any] | None:
+        try:
+            described: dict[str, Any] = self.dynamodb.describe_table(TableName=name)["Table"]
+        except ClientError as error:
+            if error.response["Error"].get("Code") == "ResourceNotFoundException":
+                return None
+            raise
+        return described
+
+
+def check_ledger(ledger: Ledger, entity: str | None) -> tuple[str, ...]:
+    """The entities that are restored: one, or all that have items.
+
+    Raises:
+        CommandError: there is no such entity.
+    """
+    if entity is None:
+        return ledger.list_types()
+    if entity not in ledger.list_types():
+        choices = ", ".join(sorted(ledger.list_types()))
+        raise CommandError(f"no entity is called {entity}; there are {choices}")
+    return (entity,)
+
+
+def _render(moment: dt.datetime) -> str:
+    return f"{moment.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
