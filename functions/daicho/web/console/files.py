@@ -33,8 +33,14 @@ VENDORED_MODULES = {
     "uplot": "vendor/uPlot.iife.min.js",
 }
 """The files of the vendored modules, by the names that import them."""
-EXPORTS = {"vendor/uPlot.iife.min.js": "export default uPlot;\n"}
-"""Lines that turn a script into a module: uPlot's own module is three times as large."""
+MODULES = {
+    "vendor/uPlot.iife.min.js": ("const navigator = { language: 'en' };\n", "export default uPlot;\n")
+}
+"""Lines before and after a script, which turn it into a module: uPlot's own is three times as large.
+
+uPlot makes a format of numbers of the browser's language, and breaks where that is no language of
+BCP 47: Chromium without a locale has ``en-US@posix``. The console is in English anyway.
+"""
 MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -59,7 +65,8 @@ class ConsoleFiles:
         for file in sorted(STATIC.rglob("*")):
             if media_type := MEDIA_TYPES.get(file.suffix):
                 path = file.relative_to(STATIC).as_posix()
-                text = file.read_text("utf-8") + EXPORTS.get(path, "")
+                before, after = MODULES.get(path, ("", ""))
+                text = before + file.read_text("utf-8") + after
                 if _is_own_module(path):
                     text = strip_comments(text)
                 pages[path] = StaticPage(text, media_type, FOREVER)

@@ -7,7 +7,7 @@ import {
 } from "console/catalog.js"; // prettier-ignore
 import { useLoad, usePages } from "console/load.js";
 import { request } from "console/request.js";
-import { makeHash, navigate } from "console/router.js";
+import { makeHash, navigate, route as current } from "console/router.js";
 import { getMonth, renderNumber } from "console/format.js";
 import { Bars } from "console/parts/bars.js";
 import { SeriesChart } from "console/parts/chart.js";
@@ -65,7 +65,7 @@ function Figure({ query, values }) {
   const needed = listNeeded(query);
   const filled = fillRequest(query, { ...values, limit: query.kind === "ranking" ? PAGE : undefined, live: isLive ? "true" : undefined });
   const change = (/** @type {string} */ name, /** @type {any} */ value) =>
-    navigate(makeHash(["charts", query.operation.id], { ...values, $view: query.name, [name]: value }), { replace: true });
+    navigate(makeHash(["charts", query.operation.id], { ...values, ...Object.fromEntries(current.value.query), $view: query.name, [name]: value }), { replace: true });
   const missing = needed.filter((name) => !values[name]);
   return html`<div class="page">
     <${PageHeader} title=${query.summary} trail=${[{ text: "Charts", href: "#/charts" }]}>
@@ -81,7 +81,7 @@ function Figure({ query, values }) {
     ${missing.length
       ? html`<${Empty} title=${`Choose ${missing.map(renderName).join(" and ").toLowerCase()}`}>This figure has one value for each.<//>`
       : query.kind === "ranking"
-        ? html`<${Ranking} key=${JSON.stringify(filled)} query=${query} filled=${filled} isLive=${isLive} />`
+        ? html`<${Ranking} key=${JSON.stringify(filled)} query=${query} filled=${filled} />`
         : html`<${Total} query=${query} values=${values} filled=${filled} isLive=${isLive} />`}
   </div>`;
 }
@@ -104,8 +104,8 @@ function Group({ query, name, value, onChange }) {
   return html`<${Field} name=${name} idPrefix="group" schema=${{ type: "string", enum: schema.enum, format: schema.format }} value=${typed} onChange=${setTyped} />`;
 }
 
-/** @param {{query: Query, filled: any, isLive: boolean}} props */
-function Ranking({ query, filled, isLive }) {
+/** @param {{query: Query, filled: any}} props */
+function Ranking({ query, filled }) {
   const list = usePages(
     async (cursor, signal) => (await request(filled.path, { query: { ...filled.query, cursor }, signal })).data,
     [JSON.stringify(filled)],
@@ -121,7 +121,7 @@ function Ranking({ query, filled, isLive }) {
   return html`<${Bars} label=${query.summary} rows=${rows} />
     ${list.error && html`<${ErrorState} error=${list.error} onRetry=${list.retry} compact />`}
     ${list.cursor && html`<button type="button" class="button" disabled=${list.isLoading} onClick=${list.loadMore}>Show more</button>`}
-    <${Freshness} at=${list.at} isLive=${isLive} />`;
+    <${Freshness} at=${list.at} data=${list.page} />`;
 }
 
 /** @param {{query: Query, values: Record<string, string>, filled: any, isLive: boolean}} props */
@@ -138,7 +138,7 @@ function Total({ query, values, filled, isLive }) {
       ${figure?.rank && html`<span class="badge">rank ${figure.rank}</span>`}
     </p>
     ${isMonthly && html`<${Months} label=${query.summary} rows=${rows} />`}
-    <${Freshness} at=${at} isLive=${isLive} />`;
+    <${Freshness} at=${at} isLive=${isLive} data=${figure} />`;
 }
 
 /** @param {{label: string, rows: {month: string, figure: any}[]}} props */
