@@ -52,6 +52,7 @@ _COMMENTS = re.compile(r"^[ \t]*(?:/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*|//[^\n]*)\n",
 """Comments that have lines of their own, a sixth of what the modules would have compressed."""
 _INLINE_TYPES = re.compile(r"/\*\* @(?:param|type) [^*\n]*\*/ ?")
 """Types within a line: ``(/** @type {Event} */ event)``."""
+_INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 _PLACE = re.compile(r"\{\{([\w./-]+)\}\}", re.ASCII)
 
 
@@ -68,7 +69,7 @@ class ConsoleFiles:
                 before, after = MODULES.get(path, ("", ""))
                 text = before + file.read_text("utf-8") + after
                 if _is_own_module(path):
-                    text = strip_comments(text)
+                    text = shorten(text)
                 pages[path] = StaticPage(text, media_type, FOREVER)
         return pages
 
@@ -123,9 +124,12 @@ class ConsoleFiles:
         return f"{FOLDER}{self._name(name)}"
 
 
-def strip_comments(text: str) -> str:
-    """A module without comments that have lines of their own, and without types within lines."""
-    return _INLINE_TYPES.sub("", _COMMENTS.sub("", text))
+def shorten(text: str) -> str:
+    """A module without comments that have lines of their own, types within lines, and indentation.
+
+    Lines of a template begin with spaces of the markup, which htm leaves out too.
+    """
+    return _INDENTATION.sub("", _INLINE_TYPES.sub("", _COMMENTS.sub("", text)))
 
 
 def _is_own_module(path: str) -> bool:

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "console/html.js";
 import {
-  fillRequest, findOperation, listAllQueries, listNeeded, renderName, renderPlural, resolve, resolveItem,
+  fillRequest, findOperation, listAllQueries, listNeeded, renderName, resolve, resolveItem,
 } from "console/catalog.js"; // prettier-ignore
 import { useLoad, usePages } from "console/load.js";
 import { request } from "console/request.js";
@@ -13,7 +13,7 @@ import { Bars } from "console/parts/bars.js";
 import { SeriesChart } from "console/parts/chart.js";
 import { CurlButton } from "console/parts/curl.js";
 import { Field } from "console/parts/fields.js";
-import { Icon } from "console/parts/icons.js";
+import { Overview } from "console/parts/overview.js";
 import { Freshness, PageHeader } from "console/parts/page.js";
 import { Empty, ErrorState, Skeleton } from "console/parts/states.js";
 
@@ -26,37 +26,13 @@ const NOT_GROUPS = ["count", "total", "rank", "rank_more_than", "figures", "as_o
 /** @param {{route: import("console/router.js").Route}} props */
 export default function ChartsPage({ route }) {
   const id = route.path[1];
-  if (!id) return html`<${Overview} />`;
+  if (!id) return html`<${Overview} page="charts" title="Charts" about="Every figure that is declared: rankings as bars, totals by month as a series." queries=${listAllQueries("ranking", "total")} />`;
   const view = route.query.get("$view");
   const query = findOperation(id)?.queries.find(({ name, kind }) => (view ? name === view : ["ranking", "total"].includes(kind)));
   if (!query) return html`<div class="page"><${Empty} isPage title="There is no such figure"><a href="#/charts">All charts</a><//></div>`;
   const values = Object.fromEntries(route.query);
   for (const name of listNeeded(query)) if (name === "month") values.month ??= getMonth();
   return html`<${Figure} key=${query.name + id} query=${query} values=${values} />`;
-}
-
-function Overview() {
-  const queries = listAllQueries("ranking", "total");
-  const entities = [...new Set(queries.map(({ entity }) => entity ?? ""))];
-  return html`<div class="page">
-    <${PageHeader} title="Charts" about="Every figure that is declared: rankings as bars, totals by month as a series." />
-    ${entities.map(
-      (entity) => html`<section key=${entity}>
-        <h2>${renderPlural(entity)}</h2>
-        <ul class="ways boxed">
-          ${queries
-            .filter((query) => query.entity === entity)
-            .map(
-              (query) => html`<li key=${query.name + query.operation.id}>
-                <a href=${makeHash(["charts", query.operation.id], { $view: query.name })}
-                  ><${Icon} name=${query.kind === "ranking" ? "poll" : "chart"} /><span>${query.summary}</span><code class="muted small">${query.operation.path}</code></a
-                >
-              </li>`,
-            )}
-        </ul>
-      </section>`,
-    )}
-  </div>`;
 }
 
 /** @param {{query: Query, values: Record<string, string>}} props */

@@ -12,7 +12,7 @@ import { Icon } from "console/parts/icons.js";
 import { Menu } from "console/parts/menu.js";
 import { Freshness } from "console/parts/page.js";
 import { showToast } from "console/parts/status.js";
-import { Table } from "console/parts/table.js";
+import { PagedTable } from "console/parts/table.js";
 
 /**
  * @typedef {import("console/catalog.js").Query} Query
@@ -56,20 +56,14 @@ export function ItemList({ label, query, list, filled, status, keyword, empty, i
       <button type="button" class="button small quiet" onClick=${() => setMarked(new Set())}>Clear</button>
     </div>`}
     ${instead ||
-    html`<${Table}
+    html`<${PagedTable}
       label=${label}
       columns=${columns}
-      rows=${rows}
+      list=${list}
       keyword=${keyword}
       selected=${marked}
       onSelect=${select}
       getHref=${(/** @type {any} */ row) => makeItemHash(query.entity, row)}
-      isLoading=${list.isLoading}
-      isStale=${list.isStale}
-      hasMore=${Boolean(list.cursor)}
-      onMore=${list.loadMore}
-      error=${list.error}
-      onRetry=${list.retry}
       empty=${empty}
     />`}
     <${Freshness} at=${list.at} kind="list" />
@@ -101,7 +95,7 @@ function ColumnsMenu({ fields, names, isChosen, onChange }) {
         />${renderName(name)}</label
       >`;
     })}
-    <button type="button" class="button small" disabled=${!isChosen} onClick=${() => onChange([])}>As at first</button>
+    <button type="button" class="button small" disabled=${!isChosen} onClick=${() => onChange([])}>Default columns</button>
   <//>`;
 }
 
@@ -130,7 +124,7 @@ function ViewsMenu({ list }) {
       )}
     </ul>`}
     <form class="inline" onSubmit=${save}>
-      <label>Filters and columns of now, as<input maxlength="60" value=${name} autocomplete="off" onInput=${(/** @type {any} */ event) => setName(event.currentTarget.value)} /></label>
+      <label>Save filters and columns as<input maxlength="60" value=${name} autocomplete="off" onInput=${(/** @type {any} */ event) => setName(event.currentTarget.value)} /></label>
       <button type="submit" class="button small">Save</button>
     </form>
     <${CopyButton} label="Copy link" text=${() => location.href} />

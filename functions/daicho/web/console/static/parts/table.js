@@ -207,3 +207,18 @@ export function Table(props) {
     ${hasMore && rows.length > 0 && isLoading && !error && html`<p class="more muted" aria-hidden="true">Loading more…</p>`}
   </div>`;
 }
+
+/** A table of the pages of `usePages`. @param {any} props those of `Table`, with `list` */
+export function PagedTable({ list, ...props }) {
+  const { rows, isLoading, isStale, error } = list;
+  return html`<${Table}
+    ...${props}
+    rows=${rows}
+    isLoading=${isLoading}
+    isStale=${isStale}
+    hasMore=${Boolean(list.cursor)}
+    onMore=${list.loadMore}
+    error=${error}
+    onRetry=${list.retry}
+  />`;
+}
