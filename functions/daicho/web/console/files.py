@@ -25,16 +25,17 @@ INDEX = "index.html"
 MODULE_PREFIX = "console/"
 """The names of the console's own modules begin with it."""
 VENDORED_MODULES = {
-    "@preact/signals": "vendor/signals.mjs",
-    "@preact/signals-core": "vendor/signals-core.mjs",
-    "htm": "vendor/htm.mjs",
-    "preact": "vendor/preact.mjs",
-    "preact/hooks": "vendor/hooks.mjs",
-    "uplot": "vendor/uPlot.iife.min.js",
+    "vendor/uPlot.iife.min.js": (
+        "const navigator = { language: 'en' };\n",
+        "export default uPlot;\n",
+    )
 }
 """The files of the vendored modules, by the names that import them."""
 MODULES = {
-    "vendor/uPlot.iife.min.js": ("const navigator = { language: 'en' };\n", "export default uPlot;\n")
+    "vendor/uPlot.iife.min.js": (
+        "const navigator = { language: 'en' };\n",
+        "export default uPlot;\n",
+    )
 }
 """Lines before and after a script, which turn it into a module: uPlot's own is three times as large.
 
