@@ -37,7 +37,7 @@ MODULES = {
         "export default uPlot;\n",
     )
 }
-"""Lines before and after a script, which turn it into a module: uPlot's own is three times as large.
+"""Lines before and after a script, that make it a module: uPlot's own is three times as large.
 
 uPlot makes a format of numbers of the browser's language, and breaks where that is no language of
 BCP 47: Chromium without a locale has ``en-US@posix``. The console is in English anyway.
