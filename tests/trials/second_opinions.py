@@ -79,6 +79,11 @@ def _compares_other_types(_: Request, ours: Outcome, theirs: Outcome) -> bool:
     return theirs.code == "InternalError" and "not supported between" in theirs.message
 
 
+def _refuses_stored_type(_: Request, ours: Outcome, theirs: Outcome) -> bool:
+    is_false = ours.code == "ConditionalCheckFailedException"
+    return is_false and "begins_with, operand type" in theirs.message
+
+
 def _ends_with_limit(request: Request, ours: Outcome, theirs: Outcome) -> bool:
     if "Limit" not in request or ours.code != "OK" or "LastEvaluatedKey" not in ours.answer:
         return False
@@ -115,6 +120,12 @@ DIFFERENCES = (
         "A query of an index filters by attributes that are not projected into it.",
         f"{GUIDE}, Global secondary indexes, Attribute projections",
         _filters_unprojected,
+    ),
+    Difference(
+        "MiniStack",
+        "It refuses begins_with for an attribute that is stored as a number.",
+        f"{GUIDE}, begins_with: true if the attribute begins so; the request has no wrong type",
+        _refuses_stored_type,
     ),
     Difference("moto", *ABSENT, _is_accepted("n = s")),
     Difference(

@@ -25,10 +25,12 @@ INDEX = "index.html"
 MODULE_PREFIX = "console/"
 """The names of the console's own modules begin with it."""
 VENDORED_MODULES = {
-    "vendor/uPlot.iife.min.js": (
-        "const navigator = { language: 'en' };\n",
-        "export default uPlot;\n",
-    )
+    "@preact/signals": "vendor/signals.mjs",
+    "@preact/signals-core": "vendor/signals-core.mjs",
+    "htm": "vendor/htm.mjs",
+    "preact": "vendor/preact.mjs",
+    "preact/hooks": "vendor/hooks.mjs",
+    "uplot": "vendor/uPlot.iife.min.js",
 }
 """The files of the vendored modules, by the names that import them."""
 MODULES = {
