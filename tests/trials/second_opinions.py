@@ -2,8 +2,8 @@
 
 The same random requests, of the kinds that the library sends, go to the table in memory, to
 Dynoxide, to MiniStack and to moto. The program prints how often each of the three answers
-otherwise, and who is right. It exits with 1 if a difference is not explained, or if an explanation
-explains nothing any more.
+otherwise, and who is right. It exits with 1 if a difference is not explained, and names the
+explanations that explained nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tests.support import dynoxide
 from tests.support.compared_tables import ComparedTables, MethodCall, Outcome, Request
 from tests.support.ministack import start_ministack
 
-REQUESTS, SEED = 5_000, 53
+REQUESTS, SEED = 2_500, 53
 INDEXES = ("GSI1", "GSI2", "GSI3")
 PARTITIONS, SORT_KEYS = ("a", "b"), ("x", "xy", "z")
 BOUNDS = ("", "SK >= :low", "SK < :low", "SK BETWEEN :low AND :high", "begins_with(SK, :low)")
@@ -316,11 +316,11 @@ def main() -> int:
     for problem in unexplained[:5]:
         console.print("not explained:", problem)
     for reason in unseen:
-        console.print("not seen any more:", reason)
+        console.print("not seen:", reason)
     console.print(
         f"{given.requests:,} requests of seed {given.seed}; not explained: {len(unexplained):,}"
     )
-    return 1 if unexplained or unseen else 0
+    return 1 if unexplained else 0
 
 
 if __name__ == "__main__":
