@@ -84,6 +84,14 @@ def _refuses_stored_type(_: Request, ours: Outcome, theirs: Outcome) -> bool:
     return is_false and "begins_with, operand type" in theirs.message
 
 
+def _keeps_refused_part(request: Request, ours: Outcome, theirs: Outcome) -> bool:
+    """Of the read that follows a refused write: only the set of the first action differs."""
+    if request.keys() != {"Key", "ConsistentRead"} or not ours.code == theirs.code == "OK":
+        return False
+    stored, kept = (dict(each.answer.get("Item", {})) for each in (ours, theirs))
+    return stored.pop("set", None) != kept.pop("set", None) and stored == kept
+
+
 def _ends_with_limit(request: Request, ours: Outcome, theirs: Outcome) -> bool:
     if "Limit" not in request or ours.code != "OK" or "LastEvaluatedKey" not in ours.answer:
         return False
@@ -128,6 +136,12 @@ DIFFERENCES = (
         _refuses_stored_type,
     ),
     Difference("moto", *ABSENT, _is_accepted("n = s")),
+    Difference(
+        "moto",
+        "It keeps the first action of an update that it refuses for the second one.",
+        f"{GUIDE}, Working with items: a write either succeeds or changes nothing",
+        _keeps_refused_part,
+    ),
     Difference(
         "moto",
         "It fails with an exception of Python at a condition that is not complete.",
@@ -278,8 +292,9 @@ def compare(requests: int, seed: int) -> tuple[Counter[tuple[str, str]], list[ob
             for name, client in clients.items()
         }
         drawer = RequestDrawer(seed, opinions["Dynoxide"])
+        reads: list[MethodCall] = []
         for _ in range(requests):
-            call = drawer.draw()
+            call = reads.pop() if reads else drawer.draw()
             differs = False
             for name, tables in opinions.items():
                 ours, theirs = tables.call(*call)
@@ -292,6 +307,9 @@ def compare(requests: int, seed: int) -> tuple[Counter[tuple[str, str]], list[ob
                     explained[name, known.reason] += 1
                 else:
                     unexplained.append((name, call, ours, theirs))
+            if call[0] != "get_item" and ours.code == "ValidationException":
+                keys = list_keys(call[1])
+                reads = [("get_item", {"Key": key, "ConsistentRead": True}) for key in keys]
             if differs:  # they may differ in what is stored, too
                 for tables in opinions.values():
                     for key in list_keys(call[1]):
