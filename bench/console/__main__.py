@@ -58,7 +58,7 @@ def main(console: Console) -> bool:
         patch.setenv("POWERTOOLS_LOG_LEVEL", "ERROR")
         client = dynoxide.client(endpoint)
         stack = opened.enter_context(ConsoleStack(endpoint, client, dataset.table))
-        browser = launch(opened.enter_context(sync_playwright()))
+        browser = launch(opened.enter_context(sync_playwright()).chromium)
         targets = [
             *_measure_visit(browser, stack),
             *_measure_letters(browser, stack, console),

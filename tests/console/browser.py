@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright
+from playwright.sync_api import Browser, BrowserType, ConsoleMessage, Page
 
 from tests.console.install import BROWSER, FOLDER, has_own_browser
 from tests.console.issuer import PASSWORD
@@ -28,7 +28,7 @@ _REPORT = """addEventListener("securitypolicyviolation", (event) =>
   reportViolation(`${event.effectiveDirective} ${event.blockedURI} ${event.sample}`));"""
 
 
-def launch(playwright: Playwright) -> Browser:
+def launch(chromium: BrowserType) -> Browser:
     """The browser that npm has, the one of ``CHROME``, or an installed Chrome.
 
     Raises:
@@ -36,14 +36,14 @@ def launch(playwright: Playwright) -> Browser:
     """
     chosen = os.environ.get("CHROME")
     if chosen:
-        return playwright.chromium.launch(executable_path=chosen, args=[*FLAGS])
+        return chromium.launch(executable_path=chosen, args=[*FLAGS])
     if not has_own_browser():
-        return playwright.chromium.launch(channel="chrome")
+        return chromium.launch(channel="chrome")
     own = {
         "LD_LIBRARY_PATH": str(BROWSER / "al2023/lib"),
         "FONTCONFIG_PATH": str(BROWSER / "fonts"),
     }
-    return playwright.chromium.launch(
+    return chromium.launch(
         executable_path=BROWSER / "chromium", args=[*FLAGS], env={**os.environ, **own}
     )
 

@@ -19,7 +19,7 @@ def browser() -> Iterator[Browser]:
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         try:
-            opened = launch(playwright)
+            opened = launch(playwright.chromium)
         except Error as error:
             if install.has_own_browser():
                 raise

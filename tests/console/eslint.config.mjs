@@ -9,7 +9,7 @@ const RULES = Object.fromEntries(
 ); // prettier-ignore
 const BROWSER = [
   "AbortController", "AbortSignal", "Blob", "BroadcastChannel", "CompositionEvent", "DOMException",
-  "Event", "HTMLDialogElement", "HTMLElement", "HTMLInputElement", "Intl", "ResizeObserver",
+  "Event", "HTMLButtonElement", "HTMLDialogElement", "HTMLElement", "HTMLInputElement", "Intl", "ResizeObserver",
   "Response", "TextDecoder", "TextEncoder", "URL", "URLSearchParams", "addEventListener", "atob",
   "btoa", "cancelAnimationFrame", "clearInterval", "clearTimeout", "close", "crypto", "document",
   "fetch", "getComputedStyle", "history", "localStorage", "location", "matchMedia", "navigator",

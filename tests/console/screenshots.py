@@ -27,7 +27,7 @@ def main() -> None:
         serve_console(endpoint, dynoxide.client(endpoint)) as stack,
         sync_playwright() as playwright,
     ):
-        browser = launch(playwright)
+        browser = launch(playwright.chromium)
         with open_page(browser, viewport=SIZE, color_scheme="light") as page:
             sign_in(page, stack.url, f"{TENANTS[0]}-admin")
             _take_search(page)

@@ -140,7 +140,7 @@ def serving(database: Path | None = None) -> Iterator[str]:
                 raise RuntimeError("only Dynoxide keeps its table in a file")
             port = free_port()
             process = stack.enter_context(start_ministack(port))
-            _wait_for(process, port)
+            wait_for(process, port)
             yield f"http://127.0.0.1:{port}"
             return
         if database is None and _has_room(MEMORY):
@@ -160,7 +160,7 @@ def _serving(database: Path | None) -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        _wait_for(process, port)
+        wait_for(process, port)
         if database:
             _index_stream(database)
         yield f"http://127.0.0.1:{port}"
@@ -246,7 +246,7 @@ def table_name(dynamodb: DynamoDBClient) -> Iterator[str]:
     dynamodb.delete_table(TableName=name)
 
 
-def _wait_for(process: subprocess.Popen[bytes], port: int) -> None:
+def wait_for(process: subprocess.Popen[bytes], port: int) -> None:
     until = time.monotonic() + SECONDS_TO_START
     while time.monotonic() < until:
         if process.poll() is not None:

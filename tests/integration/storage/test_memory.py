@@ -234,6 +234,9 @@ def test_an_expression_that_is_not_simulated_is_named(tables: ComparedTables, te
     request = asking(text, "ConditionExpression", Key=key_of(ItemKey("a", "b")))
     with pytest.raises(NotImplementedError, match="is not simulated"):
         tables.memory.delete_item(**sent(request))
+    update = asking("SET n = :n", "UpdateExpression", Key=request["Key"])
+    with pytest.raises(NotImplementedError, match="UPDATED_NEW is not simulated"):
+        tables.memory.update_item(**sent(update), ReturnValues="UPDATED_NEW")
 
 
 def test_placeholders_must_be_defined_and_used(tables: ComparedTables) -> None:

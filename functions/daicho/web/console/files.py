@@ -33,8 +33,17 @@ VENDORED_MODULES = {
     "uplot": "vendor/uPlot.iife.min.js",
 }
 """The files of the vendored modules, by the names that import them."""
-EXPORTS = {"vendor/uPlot.iife.min.js": "export default uPlot;\n"}
-"""Lines that turn a script into a module: uPlot's own module is three times as large."""
+MODULES = {
+    "vendor/uPlot.iife.min.js": (
+        "const navigator = { language: 'en' };\n",
+        "export default uPlot;\n",
+    )
+}
+"""Lines before and after a script, that make it a module: uPlot's own is three times as large.
+
+uPlot makes a format of numbers of the browser's language, and breaks where that is no language of
+BCP 47: Chromium without a locale has ``en-US@posix``. The console is in English anyway.
+"""
 MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -46,6 +55,7 @@ _COMMENTS = re.compile(r"^[ \t]*(?:/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*|//[^\n]*)\n",
 """Comments that have lines of their own, a sixth of what the modules would have compressed."""
 _INLINE_TYPES = re.compile(r"/\*\* @(?:param|type) [^*\n]*\*/ ?")
 """Types within a line: ``(/** @type {Event} */ event)``."""
+_INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 _PLACE = re.compile(r"\{\{([\w./-]+)\}\}", re.ASCII)
 
 
@@ -59,9 +69,10 @@ class ConsoleFiles:
         for file in sorted(STATIC.rglob("*")):
             if media_type := MEDIA_TYPES.get(file.suffix):
                 path = file.relative_to(STATIC).as_posix()
-                text = file.read_text("utf-8") + EXPORTS.get(path, "")
+                before, after = MODULES.get(path, ("", ""))
+                text = before + file.read_text("utf-8") + after
                 if _is_own_module(path):
-                    text = strip_comments(text)
+                    text = shorten(text)
                 pages[path] = StaticPage(text, media_type, FOREVER)
         return pages
 
@@ -116,9 +127,12 @@ class ConsoleFiles:
         return f"{FOLDER}{self._name(name)}"
 
 
-def strip_comments(text: str) -> str:
-    """A module without comments that have lines of their own, and without types within lines."""
-    return _INLINE_TYPES.sub("", _COMMENTS.sub("", text))
+def shorten(text: str) -> str:
+    """A module without comments that have lines of their own, types within lines, and indentation.
+
+    Lines of a template begin with spaces of the markup, which htm leaves out too.
+    """
+    return _INDENTATION.sub("", _INLINE_TYPES.sub("", _COMMENTS.sub("", text)))
 
 
 def _is_own_module(path: str) -> bool:

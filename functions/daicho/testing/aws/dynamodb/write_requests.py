@@ -121,8 +121,11 @@ def parse_write(operation: str, request: Mapping[str, Any]) -> WriteRequest:
 
     Raises:
         InvalidRequestError: DynamoDB refuses the request.
+        NotImplementedError: the request wants the updated attributes alone.
     """
     check_parameters(request, PARAMETERS)
+    if str(request.get("ReturnValues")).startswith("UPDATED_"):
+        raise NotImplementedError(f"ReturnValues {request['ReturnValues']} is not simulated")
     if "Item" in request:
         value_checks.check_item_size(request["Item"])
     return WriteRequest(operation, request, parse_expressions(request))

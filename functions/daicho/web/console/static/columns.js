@@ -13,9 +13,18 @@ const HIDDEN = ["version", "versioned_at", "shards"];
  * The columns of a list: what names an item first, when it was created last.
  * @param {import("console/catalog.js").Schema} schema of one item
  * @param {string[]} [fixed] fields with the same value in every row
+ * @param {string[]} [names] the fields to show, if they are chosen
  * @returns {Column[]}
  */
-export function chooseColumns(schema, fixed = []) {
+export function chooseColumns(schema, fixed = [], names = chooseNames(schema, fixed)) {
+  return names.map((name, place) => {
+    const column = makeColumn(name, resolve(schema.properties[name]));
+    return name === "id" && place > 0 ? { ...column, width: "8.5rem" } : column;
+  });
+}
+
+/** @param {import("console/catalog.js").Schema} schema @param {string[]} fixed */
+function chooseNames(schema, fixed) {
   const names = Object.keys(schema.properties ?? {});
   const shown = names.filter((name) => !HIDDEN.includes(name) && !fixed.includes(name));
   const titles = TITLES.filter((name) => shown.includes(name));
@@ -26,10 +35,7 @@ export function chooseColumns(schema, fixed = []) {
   // An id that nobody chose is last; without a title it names the item.
   if (shown.includes("id")) chosen.splice(titles.length ? chosen.length : 0, 0, "id");
   if (shown.includes("created_at")) chosen.push("created_at");
-  return chosen.map((name, place) => {
-    const column = makeColumn(name, resolve(schema.properties[name]));
-    return name === "id" && place > 0 ? { ...column, width: "8.5rem" } : column;
-  });
+  return chosen;
 }
 
 /**

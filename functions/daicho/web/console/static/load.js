@@ -64,6 +64,7 @@ export function usePages(readPage, inputs) {
     isLoading: Boolean(readPage),
     isStale: false,
     at: /** @type {Date | null} */ (null),
+    page: /** @type {any} */ (null),
   };
   const [list, setList] = useState(empty);
   const [attempt, setAttempt] = useState(0);
@@ -84,6 +85,7 @@ export function usePages(readPage, inputs) {
           isLoading: false,
           isStale: false,
           at: new Date(),
+          page, // the last one: with how fresh it is
         }));
       } catch (error) {
         if (isAborted(error) || controller.signal.aborted) return;

@@ -25,10 +25,11 @@ import { html, joinClasses } from "console/html.js";
 import { findOperation, listAllQueries, listFigureQueries, entities, isPoll, renderPlural } from "console/catalog.js";
 import { config, isAdmin, isOperator, signOut, state, user } from "console/session.js";
 import { LoginDialog } from "console/pages/login.js";
-import { makeHash, navigate, route } from "console/router.js";
+import { makeHash, route } from "console/router.js";
 import { Icon } from "console/parts/icons.js";
 import { QuestionDialog } from "console/parts/dialog.js";
 import { RecentRequests } from "console/parts/curl.js";
+import { isHelpOpen, KeyboardHelp, useShortcuts } from "console/parts/keyboard.js";
 import { ErrorState, Skeleton } from "console/parts/states.js";
 import { StatusRegion } from "console/parts/status.js";
 import { theme } from "console/theme.js";
@@ -131,7 +132,7 @@ export function Shell() {
   const [areRequestsOpen, setRequestsOpen] = useState(false);
   const current = route.value;
   const main = useRef(/** @type {HTMLElement | null} */ (null));
-  useShortcut();
+  useShortcuts();
   useEffect(() => setMenuOpen(false), [current.hash]);
   return html`
     <a
@@ -166,6 +167,7 @@ export function Shell() {
     </div>
     <${StatusRegion} />
     <${QuestionDialog} />
+    <${KeyboardHelp} />
     ${areRequestsOpen && html`<${RecentRequests} onClose=${() => setRequestsOpen(false)} />`}
     ${state.value === "expired" && html`<${LoginDialog} />`}
   `;
@@ -220,6 +222,7 @@ function Account({ onRequests }) {
   const options = /** @type {const} */ (["light", "dark", "system"]);
   return html`<div class="account">
     <button type="button" class="button quiet" onClick=${onRequests}><${Icon} name="code" />Recent requests</button>
+    <button type="button" class="button quiet" onClick=${() => (isHelpOpen.value = true)}><${Icon} name="keys" />Keyboard</button>
     <div class="themes" role="radiogroup" aria-label="Theme">
       ${options.map(
         (option) => html`<label key=${option} title=${`${option} theme`}
@@ -274,22 +277,4 @@ function NotFound() {
     <h1>There is no such page</h1>
     <p class="muted">It may need a role that you do not have. <a href="#/">Go to the start</a></p>
   </div>`;
-}
-
-/** `/` goes to the search, except where text is typed. */
-function useShortcut() {
-  useEffect(() => {
-    const listen = (/** @type {KeyboardEvent} */ event) => {
-      const target = /** @type {HTMLElement} */ (event.target);
-      const isTyping = target.closest?.("input, textarea, select, dialog, [contenteditable]");
-      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
-      if (!listAllQueries("search").length) return;
-      event.preventDefault();
-      const input = document.querySelector("input[type=search]");
-      if (input instanceof HTMLInputElement) input.focus();
-      else navigate("#/search");
-    };
-    addEventListener("keydown", listen);
-    return () => removeEventListener("keydown", listen);
-  }, []);
 }

@@ -1,6 +1,7 @@
 /** Light, dark, or as the system is; remembered. */
 
 import { effect, signal } from "@preact/signals";
+import { readStored, writeStored } from "console/storage.js";
 
 /** @typedef {"system" | "light" | "dark"} Theme */
 
@@ -21,20 +22,12 @@ export function startTheme() {
   dark.addEventListener("change", apply);
   effect(() => {
     apply();
-    try {
-      localStorage.setItem(KEY, theme.value);
-    } catch {
-      return; // storage is refused: the theme holds until the page is left
-    }
+    writeStored(KEY, theme.value);
   });
 }
 
 /** @returns {Theme} */
 function readTheme() {
-  try {
-    const kept = localStorage.getItem(KEY);
-    return kept === "light" || kept === "dark" ? kept : "system";
-  } catch {
-    return "system";
-  }
+  const kept = readStored(KEY);
+  return kept === "light" || kept === "dark" ? kept : "system";
 }

@@ -11,7 +11,7 @@ import { ask, Dialog } from "console/parts/dialog.js";
 import { PageHeader } from "console/parts/page.js";
 import { Empty } from "console/parts/states.js";
 import { showToast } from "console/parts/status.js";
-import { Table } from "console/parts/table.js";
+import { PagedTable } from "console/parts/table.js";
 import { FullValue, Time } from "console/parts/value.js";
 
 const PATH = "/archive";
@@ -74,16 +74,10 @@ export default function ArchivePage({ route }) {
       <button type="button" class="button" disabled=${!list.rows.length} onClick=${() => restore({ dry_run: true })}>Try a restore</button>
       <button type="button" class="button primary" disabled=${!list.rows.length} onClick=${() => restore({})}>Restore all</button>
     </form>
-    <${Table}
+    <${PagedTable}
       label="Archived items"
       columns=${makeColumns(list.rows, setOpened)}
-      rows=${list.rows}
-      isLoading=${list.isLoading}
-      isStale=${list.isStale}
-      hasMore=${Boolean(list.cursor)}
-      onMore=${list.loadMore}
-      error=${list.error}
-      onRetry=${list.retry}
+      list=${list}
       empty=${html`<${Empty} title=${isRange ? `No ${renderPlural(entity)} expired in these days` : "The first day is after the last one"} />`}
     />
     ${opened &&

@@ -3,17 +3,17 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "console/html.js";
 import {
-  fillRequest, findOperation, listAllQueries, listNeeded, renderName, renderPlural, resolve, resolveItem,
+  fillRequest, findOperation, listAllQueries, listNeeded, renderName, resolve, resolveItem,
 } from "console/catalog.js"; // prettier-ignore
 import { useLoad, usePages } from "console/load.js";
 import { request } from "console/request.js";
-import { makeHash, navigate } from "console/router.js";
+import { makeHash, navigate, route as current } from "console/router.js";
 import { getMonth, renderNumber } from "console/format.js";
 import { Bars } from "console/parts/bars.js";
 import { SeriesChart } from "console/parts/chart.js";
 import { CurlButton } from "console/parts/curl.js";
 import { Field } from "console/parts/fields.js";
-import { Icon } from "console/parts/icons.js";
+import { Overview } from "console/parts/overview.js";
 import { Freshness, PageHeader } from "console/parts/page.js";
 import { Empty, ErrorState, Skeleton } from "console/parts/states.js";
 
@@ -26,7 +26,7 @@ const NOT_GROUPS = ["count", "total", "rank", "rank_more_than", "figures", "as_o
 /** @param {{route: import("console/router.js").Route}} props */
 export default function ChartsPage({ route }) {
   const id = route.path[1];
-  if (!id) return html`<${Overview} />`;
+  if (!id) return html`<${Overview} page="charts" title="Charts" about="Every figure that is declared: rankings as bars, totals by month as a series." queries=${listAllQueries("ranking", "total")} />`;
   const view = route.query.get("$view");
   const query = findOperation(id)?.queries.find(({ name, kind }) => (view ? name === view : ["ranking", "total"].includes(kind)));
   if (!query) return html`<div class="page"><${Empty} isPage title="There is no such figure"><a href="#/charts">All charts</a><//></div>`;
@@ -35,37 +35,13 @@ export default function ChartsPage({ route }) {
   return html`<${Figure} key=${query.name + id} query=${query} values=${values} />`;
 }
 
-function Overview() {
-  const queries = listAllQueries("ranking", "total");
-  const entities = [...new Set(queries.map(({ entity }) => entity ?? ""))];
-  return html`<div class="page">
-    <${PageHeader} title="Charts" about="Every figure that is declared: rankings as bars, totals by month as a series." />
-    ${entities.map(
-      (entity) => html`<section key=${entity}>
-        <h2>${renderPlural(entity)}</h2>
-        <ul class="ways boxed">
-          ${queries
-            .filter((query) => query.entity === entity)
-            .map(
-              (query) => html`<li key=${query.name + query.operation.id}>
-                <a href=${makeHash(["charts", query.operation.id], { $view: query.name })}
-                  ><${Icon} name=${query.kind === "ranking" ? "poll" : "chart"} /><span>${query.summary}</span><code class="muted small">${query.operation.path}</code></a
-                >
-              </li>`,
-            )}
-        </ul>
-      </section>`,
-    )}
-  </div>`;
-}
-
 /** @param {{query: Query, values: Record<string, string>}} props */
 function Figure({ query, values }) {
   const isLive = values.live === "true";
   const needed = listNeeded(query);
   const filled = fillRequest(query, { ...values, limit: query.kind === "ranking" ? PAGE : undefined, live: isLive ? "true" : undefined });
   const change = (/** @type {string} */ name, /** @type {any} */ value) =>
-    navigate(makeHash(["charts", query.operation.id], { ...values, $view: query.name, [name]: value }), { replace: true });
+    navigate(makeHash(["charts", query.operation.id], { ...values, ...Object.fromEntries(current.value.query), $view: query.name, [name]: value }), { replace: true });
   const missing = needed.filter((name) => !values[name]);
   return html`<div class="page">
     <${PageHeader} title=${query.summary} trail=${[{ text: "Charts", href: "#/charts" }]}>
@@ -81,7 +57,7 @@ function Figure({ query, values }) {
     ${missing.length
       ? html`<${Empty} title=${`Choose ${missing.map(renderName).join(" and ").toLowerCase()}`}>This figure has one value for each.<//>`
       : query.kind === "ranking"
-        ? html`<${Ranking} key=${JSON.stringify(filled)} query=${query} filled=${filled} isLive=${isLive} />`
+        ? html`<${Ranking} key=${JSON.stringify(filled)} query=${query} filled=${filled} />`
         : html`<${Total} query=${query} values=${values} filled=${filled} isLive=${isLive} />`}
   </div>`;
 }
@@ -104,8 +80,8 @@ function Group({ query, name, value, onChange }) {
   return html`<${Field} name=${name} idPrefix="group" schema=${{ type: "string", enum: schema.enum, format: schema.format }} value=${typed} onChange=${setTyped} />`;
 }
 
-/** @param {{query: Query, filled: any, isLive: boolean}} props */
-function Ranking({ query, filled, isLive }) {
+/** @param {{query: Query, filled: any}} props */
+function Ranking({ query, filled }) {
   const list = usePages(
     async (cursor, signal) => (await request(filled.path, { query: { ...filled.query, cursor }, signal })).data,
     [JSON.stringify(filled)],
@@ -121,7 +97,7 @@ function Ranking({ query, filled, isLive }) {
   return html`<${Bars} label=${query.summary} rows=${rows} />
     ${list.error && html`<${ErrorState} error=${list.error} onRetry=${list.retry} compact />`}
     ${list.cursor && html`<button type="button" class="button" disabled=${list.isLoading} onClick=${list.loadMore}>Show more</button>`}
-    <${Freshness} at=${list.at} isLive=${isLive} />`;
+    <${Freshness} at=${list.at} data=${list.page} />`;
 }
 
 /** @param {{query: Query, values: Record<string, string>, filled: any, isLive: boolean}} props */
@@ -138,7 +114,7 @@ function Total({ query, values, filled, isLive }) {
       ${figure?.rank && html`<span class="badge">rank ${figure.rank}</span>`}
     </p>
     ${isMonthly && html`<${Months} label=${query.summary} rows=${rows} />`}
-    <${Freshness} at=${at} isLive=${isLive} />`;
+    <${Freshness} at=${at} isLive=${isLive} data=${figure} />`;
 }
 
 /** @param {{label: string, rows: {month: string, figure: any}[]}} props */

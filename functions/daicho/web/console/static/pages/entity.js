@@ -7,6 +7,7 @@ import { useEffect } from "preact/hooks";
 import { Empty } from "console/parts/states.js";
 import { Icon } from "console/parts/icons.js";
 import { PageHeader } from "console/parts/page.js";
+import { Ways } from "console/parts/ways.js";
 
 const WRITES = ["create", "replace", "change", "delete"];
 
@@ -31,10 +32,10 @@ export default function EntityPage({ route }) {
       ${create &&
       html`<a class="button primary" href=${makeHash(["new", create.operation.id])}><${Icon} name="plus" />New</a>`}
     <//>
-    <${Ways} title="Searches" icon="search" page="search" queries=${listQueries(entity, "search")} />
-    <${Ways} title="Lists" icon="table" page="list" queries=${listQueries(entity, "list")} />
-    <${Ways} title="Figures" icon="chart" page="charts" queries=${listQueries(entity, "ranking", "total")} />
-    <${Ways} title="Series" icon="chart" page="figures" queries=${listQueries(entity, "series")} />
+    <${Ways} title="Searches" page="search" queries=${listQueries(entity, "search")} />
+    <${Ways} title="Lists" page="list" queries=${listQueries(entity, "list")} />
+    <${Ways} title="Figures" page="charts" queries=${listQueries(entity, "ranking", "total")} />
+    <${Ways} title="Series" page="figures" queries=${listQueries(entity, "series")} />
     <section>
       <h2>Fields</h2>
       <div class="fields-table" role="table" aria-label="Fields">
@@ -50,24 +51,6 @@ export default function EntityPage({ route }) {
       </p>
     </section>
   </div>`;
-}
-
-/** @param {{title: string, icon: any, page: string, queries: import("console/catalog.js").Query[]}} props */
-function Ways({ title, icon, page, queries }) {
-  if (!queries.length) return null;
-  return html`<section>
-    <h2>${title}</h2>
-    <ul class="ways boxed">
-      ${queries.map(
-        (query) => html`<li key=${query.name + query.operation.id}>
-          <a href=${makeHash([page, query.operation.id], page === "search" ? {} : { $view: query.name })}>
-            <${Icon} name=${icon} /><span>${query.summary}</span>
-            <code class="muted small">${query.operation.path}</code>
-          </a>
-        </li>`,
-      )}
-    </ul>
-  </section>`;
 }
 
 /** @param {import("console/catalog.js").Schema} schema */

@@ -7,8 +7,8 @@ import { addHistograms, Histogram } from "console/pages/figures-histogram.js";
 import { renderLabel } from "console/pages/figures-ranges.js";
 import { FigureTable } from "console/pages/figures-table.js";
 import { SeriesChart } from "console/parts/chart.js";
+import { Freshness } from "console/parts/page.js";
 import { Empty } from "console/parts/states.js";
-import { Time } from "console/parts/value.js";
 
 /** @typedef {{id: string, title: string, read: (bucket: any) => string | number | null}} Shown */
 
@@ -58,7 +58,7 @@ export function SeriesAnswer({ label, data, chosen, onChoose }) {
         kind=${isBars ? "bars" : "line"}
         caption=${`${label}: ${shown.title} ${unit}, ${buckets.length} buckets. The table below has every value.`}
       />
-      <${AsOf} data=${data} />
+      <${Freshness} data=${data} />
     </section>
     <section>
       <h2>Every value</h2>
@@ -73,17 +73,9 @@ export function GroupAnswer({ data }) {
   const fields = Object.entries(data.figures ?? {}).filter(([, { histogram }]) => histogram?.length);
   return html`<section>
       <${FigureTable} label="Figures" titles=${["figure", "value"]} rows=${figures.map(({ title, read }) => [title, renderText(read(data))])} />
-      <${AsOf} data=${data} />
+      <${Freshness} data=${data} />
     </section>
     ${fields.map(([field, { histogram }]) => html`<${Histogram} key=${field} title=${`Distribution of ${field}`} histogram=${histogram} />`)}`;
-}
-
-/** How fresh figures are. @param {{data: any}} props */
-function AsOf({ data }) {
-  return html`<p class="freshness muted small">
-    <i class=${data.rolled_up ? "dot" : "dot live"} aria-hidden="true"></i>
-    <span>${data.rolled_up ? "Rolled up" : "Live"}${data.as_of && html`${" · includes everything up to "}<${Time} value=${data.as_of} />`}</span>
-  </p>`;
 }
 
 /**

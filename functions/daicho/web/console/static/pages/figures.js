@@ -2,14 +2,14 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "console/html.js";
-import { fillRequest, listFigureQueries, listNeeded, renderName, renderPlural, resolve } from "console/catalog.js";
+import { fillRequest, listFigureQueries, listNeeded, renderName, resolve } from "console/catalog.js";
 import { useLoad } from "console/load.js";
 import { request } from "console/request.js";
 import { makeHash, navigate } from "console/router.js";
 import { GroupAnswer, SeriesAnswer } from "console/pages/figures-answers.js";
 import { BUCKETS, makeRange } from "console/pages/figures-ranges.js";
 import { CurlButton } from "console/parts/curl.js";
-import { Icon } from "console/parts/icons.js";
+import { Overview } from "console/parts/overview.js";
 import { PageHeader } from "console/parts/page.js";
 import { Empty, ErrorState, Skeleton } from "console/parts/states.js";
 
@@ -27,38 +27,12 @@ const LOCAL_HOUR = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/;
 /** @param {{route: import("console/router.js").Route}} props */
 export default function FiguresPage({ route }) {
   const [, id] = route.path;
-  if (!id) return html`<${Overview} />`;
+  if (!id) return html`<${Overview} page="figures" title="Figures" about="Series over time, averages, extremes and histograms of every group that is declared with them." queries=${listFigureQueries()} />`;
   const view = route.query.get("$view");
   const query = listFigureQueries().find(({ name, operation }) => operation.id === id && (!view || view === name));
   if (!query) return html`<div class="page"><${Empty} isPage title="There is no such figure"><a href="#/figures">All figures</a><//></div>`;
   const View = query.kind === "series" ? SeriesFigure : GroupFigure;
   return html`<${View} key=${query.name + id} query=${query} values=${Object.fromEntries(route.query)} />`;
-}
-
-function Overview() {
-  const queries = listFigureQueries();
-  const entities = [...new Set(queries.map(({ entity }) => entity ?? ""))];
-  return html`<div class="page">
-    <${PageHeader} title="Figures" about="Series over time, averages, extremes and histograms of every group that is declared with them." />
-    ${!queries.length && html`<${Empty} title="No figures are declared">An aggregate with a series or with several figures appears here.<//>`}
-    ${entities.map(
-      (entity) => html`<section key=${entity}>
-        <h2>${renderPlural(entity)}</h2>
-        <ul class="ways boxed">
-          ${queries
-            .filter((query) => query.entity === entity)
-            .map(
-              (query) => html`<li key=${query.name + query.operation.id}>
-                <a href=${makeHash(["figures", query.operation.id], { $view: query.name })}
-                  ><${Icon} name=${query.kind === "series" ? "chart" : "poll"} /><span>${query.summary}</span
-                  ><code class="muted small">${query.operation.path}</code></a
-                >
-              </li>`,
-            )}
-        </ul>
-      </section>`,
-    )}
-  </div>`;
 }
 
 /**

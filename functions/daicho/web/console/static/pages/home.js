@@ -9,7 +9,7 @@ import { user } from "console/session.js";
 import { renderNumber } from "console/format.js";
 import { Empty } from "console/parts/states.js";
 import { Icon } from "console/parts/icons.js";
-import { Freshness, PageHeader } from "console/parts/page.js";
+import { Freshness, joinFreshness, PageHeader } from "console/parts/page.js";
 
 export default function Home() {
   const all = [...entities.value.values()].filter((entity) => listQueries(entity, "search", "list", "create", "ranking").length);
@@ -21,7 +21,7 @@ export default function Home() {
     <ul class="cards">
       ${all.map((entity) => html`<${EntityCard} key=${entity.name} entity=${entity} count=${counts.data?.counts.get(entity.name)} />`)}
     </ul>
-    ${counts.data && counts.data.counts.size > 0 && html`<${Freshness} at=${counts.data.at} />`}
+    ${counts.data && counts.data.counts.size > 0 && html`<${Freshness} at=${counts.data.at} data=${joinFreshness(counts.data.figures)} />`}
   </div>`;
 }
 
@@ -37,16 +37,20 @@ function countWays(count, word) {
 async function readCounts(signal) {
   /** @type {Map<string, number>} */
   const counts = new Map();
+  /** @type {any[]} */
+  const figures = [];
   const reads = [...entities.value.values()].map(async (entity) => {
     const total = listQueries(entity, "total").find((query) => !listNeeded(query).length && !query.required.length);
     if (!total) return;
     const filled = fillRequest(total, {});
     if (!filled) return;
     const answer = await request(filled.path, { query: filled.query, signal }).catch(() => null);
-    if (answer) counts.set(entity.name, answer.data.count);
+    if (!answer) return;
+    figures.push(answer.data);
+    counts.set(entity.name, answer.data.count);
   });
   await Promise.all(reads);
-  return { counts, at: new Date() };
+  return { counts, figures, at: new Date() };
 }
 
 /** @param {{entity: import("console/catalog.js").Entity, count: number | undefined}} props */

@@ -7,7 +7,7 @@ import { request } from "console/request.js";
 import { useLoad } from "console/load.js";
 import { Empty } from "console/parts/states.js";
 import { Icon } from "console/parts/icons.js";
-import { Freshness } from "console/parts/page.js";
+import { Freshness, joinFreshness } from "console/parts/page.js";
 import { renderNumber } from "console/format.js";
 
 const MAX_FIGURES = 8;
@@ -41,7 +41,7 @@ export function Related({ get, item }) {
           </li>`;
         })}
       </ul>
-      <${Freshness} at=${figures.data?.at ?? null} />
+      ${figures.data && html`<${Freshness} at=${figures.data.at} data=${joinFreshness(figures.data.rows)} />`}
     </section>`}
     ${lists.length + rankings.length > 0 &&
     html`<section>

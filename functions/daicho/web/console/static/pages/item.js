@@ -9,7 +9,10 @@ import { useLoad } from "console/load.js";
 import { makeKey, request } from "console/request.js";
 import { makeHash, navigate } from "console/router.js";
 import { ask } from "console/parts/dialog.js";
+import { CopyButton } from "console/parts/copy.js";
 import { CurlButton } from "console/parts/curl.js";
+import { renderId } from "console/parts/item-list.js";
+import { Menu } from "console/parts/menu.js";
 import { ErrorState, Skeleton, Empty } from "console/parts/states.js";
 import { Freshness, PageHeader } from "console/parts/page.js";
 import { showToast } from "console/parts/status.js";
@@ -76,6 +79,12 @@ function Item({ get, values }) {
 
   return html`<div class="page">
     <${PageHeader} title=${title.slice(0, 160)} trail=${[{ text: renderPlural(entity), href: makeHash(["entity", entity]) }]}>
+      ${item &&
+      html`<${Menu} label="Copy" icon="copy">
+        <${CopyButton} label="Id" text=${renderId(entity, item)} />
+        <${CopyButton} label="JSON" text=${() => JSON.stringify(item, null, 2)} />
+        <${CopyButton} label="Link" text=${() => location.href} />
+      <//>`}
       ${filled && html`<${CurlButton} path=${filled.path} query=${filled.query} />`}
       ${remove && item && html`<button type="button" class="button" onClick=${deleteItem}>Delete</button>`}
       ${change && item && tab !== "edit" &&

@@ -9,7 +9,7 @@ import { makeHash } from "console/router.js";
 import { CurlButton } from "console/parts/curl.js";
 import { PageHeader } from "console/parts/page.js";
 import { Empty, ErrorState, JobState, Skeleton } from "console/parts/states.js";
-import { Table } from "console/parts/table.js";
+import { PagedTable } from "console/parts/table.js";
 import { Time } from "console/parts/value.js";
 
 const PATH = "/jobs";
@@ -52,17 +52,11 @@ function JobList() {
   const list = usePages(async (cursor, signal) => (await request(PATH, { query: { limit: PAGE, cursor }, signal })).data, []);
   return html`<div class="page full">
     <${PageHeader} title="Jobs" about="Work that takes longer than a request, newest first."><${CurlButton} path=${PATH} /><//>
-    <${Table}
+    <${PagedTable}
       label="Jobs"
       columns=${COLUMNS}
-      rows=${list.rows}
+      list=${list}
       getHref=${(/** @type {any} */ job) => makeHash(["jobs", job.id])}
-      isLoading=${list.isLoading}
-      isStale=${list.isStale}
-      hasMore=${Boolean(list.cursor)}
-      onMore=${list.loadMore}
-      error=${list.error}
-      onRetry=${list.retry}
       empty=${html`<${Empty} title="There was no job yet">Jobs begin on the page <a href="#/archive">Archive</a>.<//>`}
     />
   </div>`;

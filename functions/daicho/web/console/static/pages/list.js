@@ -3,23 +3,25 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "console/html.js";
 import {
-  fillRequest, findOperation, findQuery, listNeeded, makeItemHash, makeQueryHash, readQueryHash,
+  fillRequest, findOperation, findQuery, listNeeded, makeQueryHash, readQueryHash,
   renderName, renderPlural, resolve, resolveItem,
 } from "console/catalog.js"; // prettier-ignore
 import { chooseColumns } from "console/columns.js";
 import { usePages } from "console/load.js";
 import { request } from "console/request.js";
-import { makeHash, navigate } from "console/router.js";
-import { CurlButton } from "console/parts/curl.js";
+import { makeHash, navigate, route as current } from "console/router.js";
 import { Field } from "console/parts/fields.js";
 import { Icon } from "console/parts/icons.js";
 import { Empty } from "console/parts/states.js";
-import { Freshness, PageHeader } from "console/parts/page.js";
-import { Table } from "console/parts/table.js";
+import { ItemList } from "console/parts/item-list.js";
+import { PageHeader } from "console/parts/page.js";
 
 const PAGE = 50;
 const NO_FILTERS = ["limit", "cursor", "fields", "include", "live", "upload"];
 const FILTER_DELAY_MS = 300;
+const BOUNDS = [["from", "to"], ["list_from", "list_to"]];
+const TIMES = ["date", "date-time"];
+const DAY = /^\d{4}-\d\d-\d\d$/;
 
 /** @param {{route: import("console/router.js").Route}} props */
 export default function ListPage({ route }) {
@@ -46,11 +48,12 @@ function List({ query, route }) {
     filled
       ? async (cursor, signal) => (await request(filled.path, { query: { ...filled.query, cursor }, signal })).data
       : null,
-    [query.name, route.hash],
+    [query.name, JSON.stringify(filled)],
   );
   const create = findQuery(query.entity ?? "", "create");
+  // Of the newest address: another filter may have changed it since this one was typed in.
   const change = (/** @type {string} */ name, /** @type {any} */ value) =>
-    navigate(makeListHash(query, { ...values, [name]: value }), { replace: true });
+    navigate(makeListHash(query, { ...readQueryHash(operation, current.value), [name]: value }), { replace: true });
   const missing = needed.filter((name) => !values[name]);
   const count = `${list.rows.length}${list.cursor ? "+" : ""}`;
   return html`<div class="page full">
@@ -62,34 +65,25 @@ function List({ query, route }) {
       ${create &&
       html`<a class="button primary" href=${makeQueryHash("new", create, values)}><${Icon} name="plus" />New</a>`}
     <//>
-    <${Filters} query=${query} values=${values} onChange=${change} />
-    <div class="list-line">
-      <p class="muted number" role="status">${filled ? (list.isLoading && !list.rows.length ? "Loading…" : count) : ""}</p>
-      ${filled && html`<button type="button" class="button quiet" onClick=${list.restart}><${Icon} name="refresh" />Refresh</button>`}
-      ${filled && html`<${CurlButton} path=${filled.path} query=${filled.query} />`}
-    </div>
-    ${missing.length
-      ? html`<${Empty} title=${`Choose ${missing.map(renderName).join(" and ").toLowerCase()}`}>
-          This list is declared for one ${missing.map((name) => renderName(name).toLowerCase()).join(" and ")} at a time.
-        <//>`
-      : html`<${Table}
-          label=${query.summary}
-          columns=${chooseColumns(resolveItem(operation), needed)}
-          rows=${list.rows}
-          getHref=${(/** @type {any} */ row) => makeItemHash(query.entity, row)}
-          isLoading=${list.isLoading}
-          isStale=${list.isStale}
-          hasMore=${Boolean(list.cursor)}
-          onMore=${list.loadMore}
-          error=${list.error}
-          onRetry=${list.retry}
-          empty=${html`<${Empty} title="This list is empty">
-            ${Object.keys(values).filter((name) => name !== "$view").length
-              ? "No item has these values. Change the filters above."
-              : "No item has been created yet."}
-          <//>`}
-        />`}
-    <${Freshness} at=${list.at} kind="list" />
+    <${Filters} query=${query} values=${values} errors=${list.error?.errors ?? []} onChange=${change} />
+    <${ItemList}
+      label=${query.summary}
+      query=${query}
+      list=${list}
+      filled=${filled}
+      status=${html`<p class="muted number" role="status">${filled ? (list.isLoading && !list.rows.length ? "Loading…" : count) : ""}</p>
+        ${filled && html`<button type="button" class="button quiet" onClick=${list.restart}><${Icon} name="refresh" />Refresh</button>`}`}
+      chosen=${values.$columns ?? ""}
+      listColumns=${(/** @type {string[] | undefined} */ names) => chooseColumns(resolveItem(operation), needed, names)}
+      makeAddress=${(/** @type {string} */ $columns) => makeListHash(query, { ...values, $columns })}
+      instead=${missing.length > 0 &&
+      html`<${Empty} title=${`Choose ${missing.map(renderName).join(" and ").toLowerCase()}`}>
+        This list is declared for one ${missing.map((name) => renderName(name).toLowerCase()).join(" and ")} at a time.
+      <//>`}
+      empty=${html`<${Empty} title="This list is empty">
+        ${Object.keys(values).some((name) => !name.startsWith("$")) ? "No item has these values. Change the filters above." : "No item has been created yet."}
+      <//>`}
+    />
   </div>`;
 }
 
@@ -99,35 +93,45 @@ function List({ query, route }) {
  */
 function makeListHash(query, values) {
   const hash = makeQueryHash("list", query, values);
-  return `${hash}${hash.includes("?") ? "&" : "?"}${new URLSearchParams({ $view: query.name })}`;
+  const shown = { $view: query.name, ...(values.$columns && { $columns: values.$columns }) };
+  return `${hash}${hash.includes("?") ? "&" : "?"}${new URLSearchParams(shown)}`;
 }
 
 /**
  * @param {{query: import("console/catalog.js").Query, values: Record<string, string>,
- *   onChange: (name: string, value: any) => void}} props
+ *   errors: {field: string, message: string}[], onChange: (name: string, value: any) => void}} props
  */
-function Filters({ query, values, onChange }) {
+function Filters({ query, values, errors, onChange }) {
   const needed = listNeeded(query);
   const names = [...needed, ...query.optional.filter((name) => !NO_FILTERS.includes(name))];
   if (!names.length) return null;
+  const show = (/** @type {string} */ name) => {
+    const parameter = query.operation.parameters.find((one) => one.name === name);
+    const value = values[name] ?? "";
+    return html`<${Filter}
+      key=${name}
+      name=${name}
+      schema=${describeFilter(parameter?.schema, value)}
+      help=${parameter?.description}
+      isRequired=${needed.includes(name)}
+      value=${value}
+      problem=${errors.find(({ field }) => field.split(".").at(-1) === name)?.message}
+      onChange=${(/** @type {any} */ changed) => onChange(name, changed)}
+    />`;
+  };
+  const bounds = BOUNDS.find((both) => both.every((name) => names.includes(name))) ?? [];
   return html`<form class="filters" aria-label="Filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
-    ${names.map((name) => {
-      const parameter = query.operation.parameters.find((one) => one.name === name);
-      return html`<${Filter}
-        key=${name}
-        name=${name}
-        schema=${describeFilter(parameter?.schema)}
-        help=${parameter?.description}
-        isRequired=${needed.includes(name)}
-        value=${values[name] ?? ""}
-        onChange=${(/** @type {any} */ value) => onChange(name, value)}
-      />`;
-    })}
+    ${names.filter((name) => !bounds.includes(name)).map(show)}
+    ${bounds.length > 0 &&
+    html`<fieldset class="range">
+      <legend>Between, both included</legend>
+      ${bounds.map(show)}
+    </fieldset>`}
   </form>`;
 }
 
 /** Text is taken after a pause, or with Enter. @param {any} props */
-function Filter({ name, schema, help, isRequired, value, onChange }) {
+function Filter({ name, schema, help, isRequired, value, problem, onChange }) {
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);
   useEffect(() => {
@@ -137,16 +141,23 @@ function Filter({ name, schema, help, isRequired, value, onChange }) {
     return () => clearTimeout(timer);
   }, [typed]);
   return html`<div title=${help}>
-    <${Field} name=${name} idPrefix="filter" schema=${{ ...schema, description: "" }} value=${typed} isRequired=${isRequired} onChange=${setTyped} />
+    <${Field} name=${name} idPrefix="filter" schema=${{ ...schema, description: "" }} value=${typed} isRequired=${isRequired} problem=${problem} onChange=${setTyped} />
   </div>`;
 }
 
-/** A filter takes one value where the API takes several. @param {any} schema */
-function describeFilter(schema) {
+/**
+ * A filter takes one value where the API takes several. Where it takes days and instants, a day is
+ * chosen, unless the address has an instant.
+ * @param {any} schema
+ * @param {string} value
+ */
+function describeFilter(schema, value) {
   const resolved = resolve(schema);
   const kinds = (resolved.anyOf ?? [resolved]).map(resolve);
   const choice = kinds.find((/** @type {any} */ kind) => kind.enum);
   if (choice) return { type: "string", enum: choice.enum };
+  const areDays = kinds.every((/** @type {any} */ { format }) => TIMES.includes(format));
+  if (areDays) return { type: "string", format: !value || DAY.test(value) ? "date" : "" };
   if (kinds.length === 1) return { type: resolved.type, format: resolved.format, enum: resolved.enum };
   return { type: "string" };
 }

@@ -12,7 +12,7 @@ import { Icon } from "console/parts/icons.js";
 import { PageHeader } from "console/parts/page.js";
 import { Empty, ErrorState, Skeleton } from "console/parts/states.js";
 import { showToast } from "console/parts/status.js";
-import { Table } from "console/parts/table.js";
+import { PagedTable } from "console/parts/table.js";
 import { FullValue, Time } from "console/parts/value.js";
 
 const PATH = "/ops/quarantine";
@@ -63,16 +63,10 @@ function Records() {
       <button type="button" class="button" disabled=${!some.length} onClick=${() => redrive(some)}>Redrive ${some.length || ""} chosen</button>
       <button type="button" class="button primary" disabled=${!list.rows.length} onClick=${() => redrive(null)}><${Icon} name="refresh" />Redrive all</button>
     <//>
-    <${Table}
+    <${PagedTable}
       label="Records that were set aside"
       columns=${columns}
-      rows=${list.rows}
-      isLoading=${list.isLoading}
-      isStale=${list.isStale}
-      hasMore=${Boolean(list.cursor)}
-      onMore=${list.loadMore}
-      error=${list.error}
-      onRetry=${list.retry}
+      list=${list}
       empty=${html`<${Empty} title="Nothing is set aside">Each record of the stream was applied.<//>`}
     />
   </div>`;

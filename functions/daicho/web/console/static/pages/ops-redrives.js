@@ -8,7 +8,7 @@ import { renderNumber } from "console/format.js";
 import { CurlButton } from "console/parts/curl.js";
 import { PageHeader } from "console/parts/page.js";
 import { Empty, ErrorState, JobState, Skeleton } from "console/parts/states.js";
-import { Table } from "console/parts/table.js";
+import { PagedTable } from "console/parts/table.js";
 import { Time } from "console/parts/value.js";
 
 const PATH = "/ops/redrives";
@@ -44,17 +44,11 @@ function Redrives() {
   ];
   return html`<div class="page full">
     <${PageHeader} title="Redrives" about="Those of the last 90 days." trail=${TRAIL.slice(0, 1)}><${CurlButton} path=${PATH} /><//>
-    <${Table}
+    <${PagedTable}
       label="Redrives"
       columns=${columns}
-      rows=${list.rows}
+      list=${list}
       getHref=${(/** @type {any} */ row) => makeHash(["ops", "redrives", row.id])}
-      isLoading=${list.isLoading}
-      isStale=${list.isStale}
-      hasMore=${Boolean(list.cursor)}
-      onMore=${list.loadMore}
-      error=${list.error}
-      onRetry=${list.retry}
       empty=${html`<${Empty} title="There was no redrive in the last 90 days" />`}
     />
   </div>`;

@@ -9,7 +9,7 @@ import { ask } from "console/parts/dialog.js";
 import { PageHeader } from "console/parts/page.js";
 import { Empty, ErrorState, Skeleton } from "console/parts/states.js";
 import { showToast } from "console/parts/status.js";
-import { Table } from "console/parts/table.js";
+import { PagedTable } from "console/parts/table.js";
 import { FullValue, Time } from "console/parts/value.js";
 
 const PAGE = 50;
@@ -48,16 +48,10 @@ function List({ title, about, path, columns, empty }) {
   const list = usePages(async (cursor, signal) => (await request(path, { query: { limit: PAGE, cursor }, signal })).data, [path]);
   return html`<div class="page full">
     <${PageHeader} title=${title} about=${about}><${CurlButton} path=${path} query=${{ limit: PAGE }} /><//>
-    <${Table}
+    <${PagedTable}
       label=${title}
       columns=${columns}
-      rows=${list.rows}
-      isLoading=${list.isLoading}
-      isStale=${list.isStale}
-      hasMore=${Boolean(list.cursor)}
-      onMore=${list.loadMore}
-      error=${list.error}
-      onRetry=${list.retry}
+      list=${list}
       empty=${html`<${Empty} title=${empty} />`}
     />
   </div>`;

@@ -13,7 +13,7 @@ import { Icon } from "console/parts/icons.js";
 import { Freshness, PageHeader } from "console/parts/page.js";
 import { Empty, ErrorState, Skeleton } from "console/parts/states.js";
 import { announce, showToast } from "console/parts/status.js";
-import { Table } from "console/parts/table.js";
+import { PagedTable } from "console/parts/table.js";
 import { chooseColumns } from "console/columns.js";
 
 const EVERY_MS = 1_000;
@@ -44,17 +44,11 @@ function Polls({ show }) {
       ${filled && html`<${CurlButton} path=${filled.path} query=${filled.query} />`}
       ${create && html`<a class="button primary" href=${makeHash(["new", create.operation.id])}><${Icon} name="plus" />New poll</a>`}
     <//>
-    <${Table}
+    <${PagedTable}
       label="Polls"
       columns=${query ? chooseColumns(resolveItem(query.operation)) : []}
-      rows=${list.rows}
+      list=${list}
       getHref=${(/** @type {any} */ row) => makeHash(["polls", row.id])}
-      isLoading=${list.isLoading}
-      isStale=${list.isStale}
-      hasMore=${Boolean(list.cursor)}
-      onMore=${list.loadMore}
-      error=${list.error}
-      onRetry=${list.retry}
       empty=${html`<${Empty} title="There are no polls yet">Open one with <b>New poll</b>, and vote in it.<//>`}
     />
     <${Freshness} at=${list.at} kind="list" />

@@ -2,17 +2,17 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "console/html.js";
-import { fillRequest, findOperation, listAllQueries, listNeeded, makeItemHash, renderField, renderPlural, resolve, resolveItem } from "console/catalog.js";
+import { fillRequest, findOperation, listAllQueries, listNeeded, renderField, renderPlural, resolve, resolveItem } from "console/catalog.js";
 import { chooseColumns } from "console/columns.js";
 import { usePages } from "console/load.js";
 import { request } from "console/request.js";
 import { makeHash, navigate } from "console/router.js";
-import { CurlButton } from "console/parts/curl.js";
 import { Empty } from "console/parts/states.js";
 import { Icon } from "console/parts/icons.js";
-import { Freshness, PageHeader } from "console/parts/page.js";
+import { ItemList } from "console/parts/item-list.js";
+import { focusList } from "console/parts/keyboard.js";
+import { PageHeader } from "console/parts/page.js";
 import { announce } from "console/parts/status.js";
-import { Table } from "console/parts/table.js";
 
 const DEBOUNCE_MS = 150;
 const PAGE = 50;
@@ -24,6 +24,7 @@ export default function SearchPage({ route }) {
   const chosen = route.path[1] ?? sessionStorage.getItem(LAST) ?? "";
   const query = findOperation(chosen)?.queries.find(({ kind }) => kind === "search") ?? searches[0];
   const keyword = route.query.get("q") ?? "";
+  const columns = route.query.get("$columns") ?? "";
   if (!query) return html`<div class="page"><${Empty} isPage title="No entity has a search" /></div>`;
   const choose = (/** @type {string} */ id) => {
     sessionStorage.setItem(LAST, id);
@@ -31,7 +32,7 @@ export default function SearchPage({ route }) {
   };
   return html`<div class="page full">
     <${PageHeader} title="Search" />
-    <${SearchBox} keyword=${keyword} query=${query} />
+    <${SearchBox} keyword=${keyword} query=${query} columns=${columns} />
     <div class="tabs" role="group" aria-label="What to search">
       ${searches.map(
         (one) => html`<button
@@ -44,7 +45,7 @@ export default function SearchPage({ route }) {
         </button>`,
       )}
     </div>
-    <${Results} key=${query.operation.id} query=${query} keyword=${keyword} />
+    <${Results} key=${query.operation.id} query=${query} keyword=${keyword} columns=${columns} />
   </div>`;
 }
 
@@ -52,19 +53,20 @@ export default function SearchPage({ route }) {
  * The columns of a search: matches are marked only where it has searched. The texts of a related
  * entity are in a field that shows them by their ids.
  * @param {import("console/catalog.js").Query} query
+ * @param {string[]} [names] if they are chosen
  */
-function chooseSearchColumns(query) {
+function chooseSearchColumns(query, names) {
   const schema = resolveItem(query.operation);
   const isRelated = query.searched.some((name) => name.includes("."));
-  return chooseColumns(schema).map((column) => ({
+  return chooseColumns(schema, [], names).map((column) => ({
     ...column,
     isMarked:
       query.searched.includes(column.name) || (isRelated && resolve(schema.properties[column.name]).type === "object"),
   }));
 }
 
-/** @param {{keyword: string, query: import("console/catalog.js").Query}} props */
-function SearchBox({ keyword, query }) {
+/** @param {{keyword: string, query: import("console/catalog.js").Query, columns: string}} props */
+function SearchBox({ keyword, query, columns }) {
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
   const [typed, setTyped] = useState(keyword);
   const isComposing = useRef(false);
@@ -79,7 +81,7 @@ function SearchBox({ keyword, query }) {
   const search = (/** @type {string} */ text, delay = DEBOUNCE_MS) => {
     clearTimeout(timer.current);
     timer.current = window.setTimeout(() => {
-      navigate(makeHash(["search", query.operation.id], { q: text }), { replace: true });
+      navigate(makeSearchHash(query, text, columns), { replace: true });
     }, delay);
   };
   return html`<div class="search-box">
@@ -107,14 +109,20 @@ function SearchBox({ keyword, query }) {
       onKeyDown=${(/** @type {any} */ event) => {
         if (event.isComposing || isComposing.current) return; // this Enter ends the composition
         if (event.key === "Enter") search(event.currentTarget.value, 0);
+        if (event.key === "ArrowDown" && focusList()) event.preventDefault();
       }}
     />
     <kbd aria-hidden="true">/</kbd>
   </div>`;
 }
 
-/** @param {{query: import("console/catalog.js").Query, keyword: string}} props */
-function Results({ query, keyword }) {
+/** @param {import("console/catalog.js").Query} query @param {string} q @param {string} $columns */
+function makeSearchHash(query, q, $columns) {
+  return makeHash(["search", query.operation.id], { q, $columns });
+}
+
+/** @param {{query: import("console/catalog.js").Query, keyword: string, columns: string}} props */
+function Results({ query, keyword, columns }) {
   const parameter = query.search_parameter ?? "q";
   // Without a keyword there is nothing to search for; a list of all is shown if there is one.
   const all = query.operation.queries.find(({ kind, required }) => kind === "list" && !required.length);
@@ -131,35 +139,26 @@ function Results({ query, keyword }) {
     if (!isLoading && keyword && !error) announce(`${rows.length}${cursor ? " or more" : ""} results`);
   }, [isLoading, rows.length, keyword]);
   const count = `${rows.length}${cursor ? "+" : ""}`;
-  return html`
-    <div class="list-line">
-      <p class="muted number" aria-hidden="true">
-        ${!filled ? "" : isLoading && !rows.length ? "Searching…" : keyword ? `${count} found` : `${count}, newest first`}
-      </p>
-      ${filled && html`<${CurlButton} path=${filled.path} query=${filled.query} />`}
-    </div>
-    ${filled
-      ? html`<${Table}
-          label=${renderPlural(query.entity ?? "")}
-          columns=${chooseSearchColumns(query)}
-          rows=${rows}
-          keyword=${keyword}
-          getHref=${(/** @type {any} */ row) => makeItemHash(query.entity, row)}
-          isLoading=${isLoading}
-          isStale=${list.isStale}
-          hasMore=${Boolean(cursor)}
-          onMore=${list.loadMore}
-          error=${error}
-          onRetry=${list.retry}
-          empty=${keyword
-            ? html`<${Empty} title="Nothing matches">
-                No ${query.searched.map(renderField).join(", ")} has a word that begins with <b><bdi>${keyword}</bdi></b>. Try fewer letters.
-              <//>`
-            : html`<${Empty} title="There is nothing yet" />`}
-        />`
-      : html`<${Empty} title="Type to search">
-          ${renderPlural(query.entity ?? "")} are found by ${query.searched.map(renderField).join(", ")}.
-        <//>`}
-    <${Freshness} at=${list.at} kind="list" />
-  `;
+  const status = html`<p class="muted number" aria-hidden="true">
+    ${!filled ? "" : isLoading && !rows.length ? "Searching…" : keyword ? `${count} found` : `${count}, newest first`}
+  </p>`;
+  const searched = query.searched.map(renderField).join(", ");
+  const plural = renderPlural(query.entity ?? "");
+  return html`<${ItemList}
+    label=${plural}
+    query=${query}
+    list=${list}
+    filled=${filled}
+    status=${status}
+    keyword=${keyword}
+    chosen=${columns}
+    listColumns=${(/** @type {string[] | undefined} */ names) => chooseSearchColumns(query, names)}
+    makeAddress=${(/** @type {string} */ names) => makeSearchHash(query, keyword, names)}
+    instead=${!filled && html`<${Empty} title="Type to search">${plural} are found by ${searched}.<//>`}
+    empty=${keyword
+      ? html`<${Empty} title="Nothing matches">
+          No ${searched} has a word that begins with <b><bdi>${keyword}</bdi></b>. Try fewer letters.
+        <//>`
+      : html`<${Empty} title="There is nothing yet" />`}
+  />`;
 }

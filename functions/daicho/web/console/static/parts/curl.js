@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { html } from "console/html.js";
 import { makeUrl, renderCurl, sentRequests } from "console/request.js";
+import { CopyButton } from "console/parts/copy.js";
 import { Dialog } from "console/parts/dialog.js";
 import { Icon } from "console/parts/icons.js";
 import { renderClock } from "console/format.js";
@@ -61,16 +62,8 @@ export function RecentRequests({ onClose }) {
  * @param {{text: string, label: string}} props
  */
 export function CodeBlock({ text, label }) {
-  const [isCopied, setCopied] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
-    setTimeout(() => setCopied(false), 1_500);
-  };
   return html`<div class="code">
     <pre tabindex="0" role="region" aria-label=${label} dir="ltr">${text}</pre>
-    <button type="button" class="button small" onClick=${copy}>
-      <${Icon} name=${isCopied ? "check" : "copy"} />${isCopied ? "Copied" : "Copy"}
-    </button>
+    <${CopyButton} text=${text} />
   </div>`;
 }
