@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from daicho.layout.retention import FENCED
 from daicho.storage.attributes import Image, to_image
 from daicho.stream.records import render_sequence
-from daicho.tenants.tombstones import FENCED, DeletionAction, build_tombstone, choose_action
+from daicho.tenants.tombstones import DeletionAction, build_tombstone, choose_action
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 LATER = int((NOW + dt.timedelta(hours=72)).timestamp())
