@@ -179,8 +179,25 @@ def _describe_entity(name: str, daicho: Daicho, ledger: Ledger) -> tuple[str, st
     return _EntityRow(ledger.current_generation(entity).plan, len(copies), checked).describe(rest)
 
 
+def _join_methods(rows: list[Row]) -> Iterator[Row]:
+    """The rows, with one for all plain reads and writes of the items of a path."""
+    joined: dict[tuple[str, str], dict[str, str]] = {}
+    for route, question, key, reads in rows:
+        method, _, path = route.strip("`").partition(" ")
+        if question.endswith(f".{method}`") and " " not in question:
+            joined.setdefault((path, key), {})[method] = reads
+    for route, question, key, reads in rows:
+        method, _, path = route.strip("`").partition(" ")
+        reads_of_methods = joined.get((path, key), {})
+        if method not in reads_of_methods or len(reads_of_methods) == 1:
+            yield route, question, key, reads
+        elif method == min(reads_of_methods):
+            texts = (f"{name}: {text}" for name, text in reads_of_methods.items())
+            yield f"`{path}`", question.replace(f".{method}", ""), key, "; ".join(texts)
+
+
 def _render_table(rows: list[Row]) -> Iterator[str]:
-    for cells in (COLUMNS, ("---",) * len(COLUMNS), *rows):
+    for cells in (COLUMNS, ("---",) * len(COLUMNS), *_join_methods(rows)):
         yield f"| {' | '.join(cells)} |"
 
 

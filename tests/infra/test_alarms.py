@@ -246,7 +246,7 @@ def test_each_period_of_an_alarm_has_a_run_of_a_function_that_may_report(
 
 
 def test_the_dashboard_shows_throttles_of_the_table_and_of_each_index(any_stage: Synthesis) -> None:
-    table = any_stage.only("DynamoDB::Table")["Properties"]
+    table = any_stage.only("DynamoDB::GlobalTable")["Properties"]
     indexes = [json.dumps(each["IndexName"]) for each in table["GlobalSecondaryIndexes"]]
     (board,) = list_dashboards(any_stage.template)
     for metric in ("ReadThrottleEvents", "WriteThrottleEvents"):

@@ -75,7 +75,7 @@ def test_windows_of_the_consumers(prod: Synthesis) -> None:
 
 
 def test_projections_of_the_indexes(prod: Synthesis) -> None:
-    (table,) = prod.resources("DynamoDB::Table").values()
+    (table,) = prod.resources("DynamoDB::GlobalTable").values()
     found = {
         index["IndexName"]: tuple(index["Projection"].get("NonKeyAttributes", ())) or None
         for index in table["Properties"]["GlobalSecondaryIndexes"]

@@ -15,7 +15,7 @@ SNAPSHOT = Path(__file__).parent / "snapshots" / "table-with-replica.json"
 
 
 def table(stage: Synthesis) -> dict[str, Any]:
-    found: dict[str, Any] = stage.only("DynamoDB::Table")
+    found: dict[str, Any] = stage.only("DynamoDB::GlobalTable")
     return found
 
 

@@ -14,7 +14,7 @@ def test_each_kind_of_question_says_index_key_and_reads() -> None:
     rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `")}
     wanted = {
         "GET /rooms/{room}/shelves": "| PK `t#Shelf#{room}#{shard}`, merged over 3 shards",
-        "GET /rooms/{room}/shelves/{id}": "| PK `t#Shelf#{room}#{shard}`, SK `{id}` | 1 |",
+        "/rooms/{room}/shelves/{id}": "| PK `t#Shelf#{room}#{shard}`, SK `{id}` | ",
         "GET /shelves?name=": "| GSI2PK `t#Shelf.search#1#{gram}`",
         "GET /named/{name}": "| GSI2PK `t#Shelf.named#1#{name}`, by created at descending",
         "GET /charts/{name}": "| GSI3PK `t#Shelf.rooms#1#{name}`, by total descending",
@@ -22,5 +22,6 @@ def test_each_kind_of_question_says_index_key_and_reads() -> None:
     }
     for route, cells in wanted.items():
         assert cells in rows[route], rows[route]
+    assert "GET: 1; " in rows["/rooms/{room}/shelves/{id}"]
     assert "Tidy up: `" in rows["GET /tidy?name="]
     assert "Not shown" not in page
