@@ -282,18 +282,13 @@ class _EntityRow:
 
     def _describe_search(self, search: SearchPlan) -> tuple[str, str]:
         shards = f", of 0 or 1 also its shard of {search.shards}" if search.shards > 1 else ""
-        lengths = ", ".join(map(str, search.steps))
-        for script in ("digits", "kana"):
-            if more := sorted(set(getattr(search, script)) - set(search.steps)):
-                lengths += f" (of {script} {', '.join(map(str, more))} too)"
         names = "".join(
             f"; names of PK `t#{link.entity}`, members in `{link.listing}`"
             for link in search.through
         )
         name_reads = ", 1 for 4 KB of names" if names else ""
-        grams = f"grams of {lengths} code points{shards}"
         return (
-            f"GSI2PK `{self._render_head(search)}#{{gram}}`; {grams}{names}",
+            f"GSI2PK `{self._render_head(search)}#{{gram}}`{shards}{names}",
             f"2, ½ an item{name_reads}",
         )
 
