@@ -31,7 +31,12 @@ ROUNDS = 5
 POLL_INTERVAL_S = 10.0
 DELETION_TIME_LIMIT_S = 3600.0
 BUCKET = "AWS::S3::Bucket"
-DATA_RESOURCE_TYPES = (BUCKET, "AWS::DynamoDB::Table", "AWS::Cognito::UserPool", "AWS::KMS::Key")
+DATA_RESOURCE_TYPES = (
+    BUCKET,
+    "AWS::DynamoDB::GlobalTable",
+    "AWS::Cognito::UserPool",
+    "AWS::KMS::Key",
+)
 """The types of resources that hold data."""
 DELETED, SKIPPED = "DELETE_COMPLETE", "DELETE_SKIPPED"
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 from daicho_cli.cost.units import Units
 
-ALARMS = 52
+ALARMS = 26
 """Standard alarms, of one metric each."""
-IDLE_METRICS, BUSY_METRICS = 2, 6
+IDLE_METRICS, BUSY_METRICS = 0, 6
 """The custom metrics that the stack emits without any traffic, and those that writes add: the lag,
 tallies, slots and units of rollups."""
 SCHEDULED_MINUTES: Mapping[str, int] = {"rollup": 1, "audit": 60, "forget": 60, "sweep": 5}

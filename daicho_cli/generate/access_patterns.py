@@ -85,9 +85,9 @@ def _declares(entity: Any, name: str) -> bool:
 FILE = find_root() / "docs/reference/access-patterns.md"
 HEAD = """# Access patterns
 
-This page lists every route with the index, the key and the reads of its query. `make docs`
-generates it from the declarations in [`functions/domains`](../../functions/domains).
-Do not edit it.
+This page lists every route with its key in the table (PK, SK) or in an index (such as GSI2PK),
+its reads and its writes. `make docs` generates it from
+[`functions/domains`](../../functions/domains). Do not edit it.
 
 - `{x}` is the escaped value of the field x, and `t` is the tenant of the token. Components of a key
   are joined by `#`.
@@ -96,23 +96,24 @@ Do not edit it.
 - Lists in the table are strongly consistent.
 - A list with an order takes `from`, `to`, `prefix` and `order`. They are conditions of the same
   key, so the reads are the same ones.
-- GSI2 returns keys, newest or highest first, about 70 rows for a read unit. The items are then
-  fetched, and an item that no longer matches is left out. Neither happens if the rows copy all
-  fields that `?fields=` requests.
+- A write is conditional, and two are one transaction. A unit for 4 KB is for 4 KB of a page.
+- GSI2 returns keys, newest or highest first, 2 units a page. The items are then fetched, and an
+  item that no longer matches is left out. Neither happens if the rows copy all fields that
+  `?fields=` requests.
 """
-COLUMNS = ("route", "question", "index", "key", "reads")
+COLUMNS = ("route", "question", "key", "reads, writes")
 
 Row = tuple[str, ...]
 
 ADMIN_READS: Mapping[str, tuple[ItemKey, str]] = {
     "Tenant.DELETE": (
         build_closed_mark_key("t"),
-        "1, then one transaction of two writes; again: 2",
+        "1, two writes; again: 2",
     ),
     "Job.GET": (build_job_key("t", "{id}"), "1"),
     "Job.list": (build_job_key("t", "{id}"), "1"),
     "Archive.list": (build_closed_mark_key("t"), "1, and at most 16 objects of the archive"),
-    "Archive.restore": (build_job_key("t", "{id}"), "2, then one write"),
+    "Archive.restore": (build_job_key("t", "{id}"), "2, a write"),
 }
 """The reads of a tenant administrator's routes: their items belong to no domain."""
 
@@ -152,7 +153,7 @@ def render_access_patterns(daicho: Daicho, ledger: Ledger) -> str:
             route = f"`{operation.method} {operation.path}`"
             question = f"{variant.summary} (role `{variant.roles[0]}`): `{variant.name}`"
             key, reads = ADMIN_READS[variant.name]
-            row = (route, question, "table", f"PK `{key.pk}`, SK `{key.sk}`", reads)
+            row = (route, question, f"PK `{key.pk}`, SK `{key.sk}`", reads)
             sections.setdefault(operation.tag, []).append(row)
     pages = [HEAD]
     for name, rows in sections.items():
@@ -170,7 +171,7 @@ def _find_row(function: Callable[..., Any], daicho: Daicho, ledger: Ledger) -> t
     return (": ".join(filter(None, [summary, declarations])), *cells)
 
 
-def _describe_entity(name: str, daicho: Daicho, ledger: Ledger) -> tuple[str, str, str]:
+def _describe_entity(name: str, daicho: Daicho, ledger: Ledger) -> tuple[str, str]:
     entity, _, rest = name.partition(".")
     specs = daicho.get_entity(entity).fields_.values()
     copies = {str(spec.target) for spec in specs if spec.role == "copied"}
@@ -178,8 +179,25 @@ def _describe_entity(name: str, daicho: Daicho, ledger: Ledger) -> tuple[str, st
     return _EntityRow(ledger.current_generation(entity).plan, len(copies), checked).describe(rest)
 
 
+def _join_methods(rows: list[Row]) -> Iterator[Row]:
+    """The rows, with one for all plain reads and writes of the items of a path."""
+    joined: dict[tuple[str, str], dict[str, str]] = {}
+    for route, question, key, reads in rows:
+        method, _, path = route.strip("`").partition(" ")
+        if question.endswith(f".{method}`") and " " not in question:
+            joined.setdefault((path, key), {})[method] = reads
+    for route, question, key, reads in rows:
+        method, _, path = route.strip("`").partition(" ")
+        reads_of_methods = joined.get((path, key), {})
+        if method not in reads_of_methods or len(reads_of_methods) == 1:
+            yield route, question, key, reads
+        elif method == min(reads_of_methods):
+            texts = (f"{name}: {text}" for name, text in reads_of_methods.items())
+            yield f"`{path}`", question.replace(f".{method}", ""), key, "; ".join(texts)
+
+
 def _render_table(rows: list[Row]) -> Iterator[str]:
-    for cells in (COLUMNS, ("---",) * len(COLUMNS), *rows):
+    for cells in (COLUMNS, ("---",) * len(COLUMNS), *_join_methods(rows)):
         yield f"| {' | '.join(cells)} |"
 
 
@@ -189,15 +207,15 @@ class _EntityRow:
     copies: int
     checked: int
 
-    def describe(self, rest: str) -> tuple[str, str, str]:
-        """Index, key and reads; ``rest`` is a verb, or a declaration and its query mode."""
+    def describe(self, rest: str) -> tuple[str, str]:
+        """Key and reads; ``rest`` is a verb, or a declaration and its query mode."""
         name, _, mode = rest.partition(".")
         if name == "key" and mode in ("all", "inverse", "under"):
             return self._describe_key(mode)
         if self.plan.versions and name == "versions":
             return self._describe_versions(mode)
         if self.plan.versions == "pointer" and name == "GET":
-            return "table", f"{self._render_history()}, the last", "1"
+            return f"{self._render_history()}, the last", "1"
         plan, is_top = self.plan, mode == "top"
         declared: tuple[Any, ...] = (
             *plan.searches,
@@ -219,22 +237,22 @@ class _EntityRow:
                     else self._describe_counter(counter)
                 )
         key = f"PK `{self._render_partition()}`, SK `{self._render_sort()}`"
-        return "table", key, self._describe_reads(name)
+        return key, self._describe_reads(name)
 
-    def _describe_key(self, mode: str) -> tuple[str, str, str]:
+    def _describe_key(self, mode: str) -> tuple[str, str]:
         """The items of a partition, all or those under a prefix; or edges from the other end."""
-        key, page = self.plan.key, "1 for 4 KB of the page"
+        key, page = self.plan.key, "1 for 4 KB"
         if mode == "inverse":
             far = "#".join(f"{{{field}}}" for field in key.sort)
-            return "GSI1", f"GSI1PK `t#{self.plan.name}#{far}`", "½ for 4 KB of the page"
+            return f"GSI1PK `t#{self.plan.name}#{far}`", "½ for 4 KB"
         partition = f"PK `{self._render_partition()}`"
         if mode == "under":
             sort = f"SK begins with whole components of `{self._render_sort()}`"
-            return "table", f"{partition}, {sort}", page
+            return f"{partition}, {sort}", page
         if key.shards is None:
-            return "table", partition, page
+            return partition, page
         number = "its" if isinstance(key.shards, str) else key.shards
-        return "table", f"{partition}, merged over {number} shards", f"{page}, 1 a shard at least"
+        return f"{partition}, merged over {number} shards", f"{page}, 1 a shard at least"
 
     def _render_partition(self) -> str:
         key = self.plan.key
@@ -245,84 +263,77 @@ class _EntityRow:
     def _render_sort(self) -> str:
         return "#".join(f"{{{field}}}" for field in self.plan.key.sort) or "-"
 
-    def _describe_versions(self, mode: str) -> tuple[str, str, str]:
+    def _describe_versions(self, mode: str) -> tuple[str, str]:
         match mode:
             case "at":
-                return "table", f"{self._render_history()}, SK `{{version}}`", "1"
+                return f"{self._render_history()}, SK `{{version}}`", "1"
             case "restore":
                 reads = f"1, and {self._describe_reads('PATCH')}"
-                return "table", f"{self._render_history()}, SK `{{version}}`", reads
+                return f"{self._render_history()}, SK `{{version}}`", reads
             case "forget":
                 reads = "1 for 4 KB that is removed"
-                return "table", f"{self._render_history()}, from the first", reads
+                return f"{self._render_history()}, from the first", reads
             case _:
-                return "table", f"{self._render_history()}, backward", "1 for 4 KB of the page"
+                return f"{self._render_history()}, backward", "1 for 4 KB"
 
     def _render_history(self) -> str:
         head = self._render_partition().replace("#", "#@", 1)
         return f"PK `{head}#{self._render_sort()}`"
 
-    def _describe_search(self, search: SearchPlan) -> tuple[str, str, str]:
+    def _describe_search(self, search: SearchPlan) -> tuple[str, str]:
         shards = f", of 0 or 1 also its shard of {search.shards}" if search.shards > 1 else ""
-        lengths = ", ".join(map(str, search.steps))
-        for script in ("digits", "kana"):
-            if more := sorted(set(getattr(search, script)) - set(search.steps)):
-                lengths += f" (of {script} {', '.join(map(str, more))} too)"
         names = "".join(
             f"; names of PK `t#{link.entity}`, members in `{link.listing}`"
             for link in search.through
         )
         name_reads = ", 1 for 4 KB of names" if names else ""
-        grams = f"grams of {lengths} code points{shards}"
         return (
-            "GSI2",
-            f"GSI2PK `{self._render_head(search)}#{{gram}}`; {grams}{names}",
-            f"2 a page for the keys, ½ an item{name_reads}",
+            f"GSI2PK `{self._render_head(search)}#{{gram}}`{shards}{names}",
+            f"2, ½ an item{name_reads}",
         )
 
-    def _describe_listing(self, listing: ListingPlan) -> tuple[str, str, str]:
+    def _describe_listing(self, listing: ListingPlan) -> tuple[str, str]:
         where = listing.where
         only = f" where {where.field} is {' or '.join(where.one_of)}" if where else ""
         order = " and ".join(listing.order).replace("_", " ")
         spread = listing.shards > 1
         return (
-            "GSI2",
             f"GSI2PK `{self._render_parts(self._render_head(listing), listing.partition)}"
             f"{'#{shard}' if spread else ''}`{only}, by {order} descending"
             f"{f', merged over {listing.shards} shards' if spread else ''}",
-            f"2 a page for the keys, ½ an item{_render_copies(listing)}",
+            f"2, ½ an item{_render_copies(listing)}",
         )
 
-    def _describe_ranking(self, aggregate: AggregatePlan) -> tuple[str, str, str]:
+    def _describe_ranking(self, aggregate: AggregatePlan) -> tuple[str, str]:
         partition = self._render_parts(self._render_head(aggregate), aggregate.within)
         shards, spread = aggregate.shards, ""
         if shards > 1:
             partition, spread = f"{partition}#{{shard}}", f", merged over {shards} shards"
         reads = f"{2 * shards} a page; live: 3 a member"
-        return "GSI3", f"GSI3PK `{partition}`{spread}, by total descending", reads
+        return f"GSI3PK `{partition}`{spread}, by total descending", reads
 
-    def _describe_total(self, aggregate: AggregatePlan) -> tuple[str, str, str]:
+    def _describe_total(self, aggregate: AggregatePlan) -> tuple[str, str]:
         head = self._render_head(aggregate).replace("#", "#+", 1)
         partition = self._render_parts(head, (*aggregate.within, *aggregate.by))
         rank = "; a rank counts in GSI3: 1 for 50 before it" if aggregate.ranked else ""
         ends = sum(each.has_min + each.has_max for each in aggregate.measured_fields)
         values = f"; ½ more for {'each of ' if ends > 1 else 'the '}min and max" if ends else ""
         if aggregate.series is None:
-            return "table", f"PK `{partition}`, SK `total`", f"½; live: 3{values}{rank}"
+            return f"PK `{partition}`, SK `total`", f"½; live: 3{values}{rank}"
         unit = get_chunk_name(aggregate.series)
         values += ", for each bucket with items" if ends else ""
         each = f"½ a {unit}; live: 3 a {unit}{values}"
-        return "table", f"PK `{partition}#{{{unit}}}`, SK `total`", each
+        return f"PK `{partition}#{{{unit}}}`, SK `total`", each
 
-    def _describe_counter(self, counter: CounterPlan) -> tuple[str, str, str]:
+    def _describe_counter(self, counter: CounterPlan) -> tuple[str, str]:
         by = "#".join(f"{{{part.field}}}" for part in counter.by) or "-"
         key = f"PK `{self._render_slot(counter)}`, SK `{by}`"
-        return "table", key, "½ in 10 s for the number of slots: one write in one of them"
+        return key, "½ in 10 s for the number of slots: one write in one of them"
 
-    def _describe_counter_ranking(self, counter: CounterPlan) -> tuple[str, str, str]:
-        index, key, _ = self._describe_ranking(counter.tally)
+    def _describe_counter_ranking(self, counter: CounterPlan) -> tuple[str, str]:
+        key, _ = self._describe_ranking(counter.tally)
         live = f"{key}; live: PK `{self._render_slot(counter)}`"
-        return index, live, "2 a page; live: 1, and 1 a slot"
+        return live, "2 a page; live: 1, and 1 a slot"
 
     def _render_slot(self, counter: CounterPlan) -> str:
         head = f"t#*{self.plan.name}.{counter.name}#{counter.since}"
@@ -346,19 +357,19 @@ class _EntityRow:
         if self.plan.versions and verb not in ("GET", "key"):
             new = {"POST": "2", "PUT": "1, where there is none 2"}.get(verb, "1")
             reads = new if self.plan.versions == "copy" else "1"
-            return f"{reads}, then one transaction of two writes"
+            return f"{reads}, two writes"
         match verb:
             case "GET" | "key":
                 return "1"
             case "DELETE":
-                return "none: one conditional write"
+                return "a write"
             case "POST" | "PUT" | "write" if self.checked:
                 checks = "a check" if self.checked == 1 else f"{self.checked} checks"
-                return f"{1 + self.checked}{copied}, then one transaction of a write and {checks}"
+                return f"{1 + self.checked}{copied}, a write and {checks}"
             case "POST" | "PUT" | "write":
-                return f"none{copied}: one conditional write"
+                return f"a write{copied}"
             case _:
-                return "1, then one conditional write"
+                return "1, a write"
 
 
 def _render_copies(listing: ListingPlan) -> str:

@@ -115,7 +115,8 @@ DATA_TYPES = frozenset(
 no answer of a project is made of logs."""
 
 REPLACED, MAY_BE_REPLACED, ORPHANED = "WILL_REPLACE", "MAY_REPLACE", "WILL_ORPHAN"
-PROTECTION = frozenset({"DeletionProtection", "DeletionProtectionEnabled"})
+OF_REPLICA = "DeletionProtectionEnabled"
+PROTECTION = frozenset({"DeletionProtection", OF_REPLICA})
 UNPROTECTED = (None, False, "INACTIVE")
 POLICIES = frozenset({"DeletionPolicy", "UpdateReplacePolicy"})
 
@@ -205,8 +206,21 @@ def _list_lost_protection(change: ResourceChange) -> list[str]:
     ]
     lost += [
         value.name
-        for value in change.properties
-        if value.name in PROTECTION and value.before not in UNPROTECTED
-        if value.after in UNPROTECTED
+        for each in change.properties
+        for value in _list_protections(each)
+        if value.before not in UNPROTECTED and value.after in UNPROTECTED
     ]
     return lost
+
+
+def _list_protections(value: ValueChange) -> Iterable[ValueChange]:
+    """The changes of protections in a property; a global table has one for each of its Regions."""
+    if value.name in PROTECTION:
+        yield value
+    if value.name == "Replicas":
+        before, after = (
+            {str(each["Region"]): each.get(OF_REPLICA) for each in replicas or ()}
+            for replicas in (value.before, value.after)
+        )
+        for region in before:
+            yield ValueChange(OF_REPLICA, before[region], after.get(region))

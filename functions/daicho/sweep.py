@@ -24,15 +24,21 @@ from daicho.storage.requests import Query
 from daicho.storage.table import Table
 
 logger = logging.getLogger(__name__)
+MAX_DUE_TIME = dt.timedelta(hours=1)
+"""The time in which the runs of every five minutes should have removed what a mark is for."""
 
 
 @dataclass
 class Report:
-    """The number of marks that are done, wait or failed, and of removed items and objects."""
+    """The number of marks that are done, wait or failed, and of removed items and objects.
+
+    ``stuck``: those of the failed marks that have been due for `MAX_DUE_TIME`.
+    """
 
     done: int = 0
     waiting: int = 0
     failed: int = 0
+    stuck: int = 0
     items: int = 0
     objects: int = 0
 
@@ -48,6 +54,7 @@ class Sweep:
     def run(self, retry_budget: RetryBudget) -> Report:
         """Process the due marks, until there is little time left."""
         report, now = Report(), keys.render_instant(self.now())
+        long_ago = keys.render_instant(self.now() - MAX_DUE_TIME)
         due = Query(cleanup_marks.LIST, index="GSI2", high=now)
         for page in self.table.query_pages(due):
             for row in page.items:
@@ -57,6 +64,7 @@ class Sweep:
                     self._look_after(get_key(row), now, report)
                 except StoreError as error:
                     report.failed += 1
+                    report.stuck += _due(row) <= long_ago
                     logger.warning("left for the next sweep: %s: %s", get_key(row), error)
         return report
 

@@ -98,7 +98,7 @@ def _check_table(id: str, properties: Mapping[str, Any]) -> Iterator[str]:
 
 _BY_TYPE = {
     "AWS::Lambda::Function": _check_function,
-    "AWS::DynamoDB::Table": _check_table,
+    "AWS::DynamoDB::GlobalTable": _check_table,
 }
 
 

@@ -14,9 +14,17 @@ from daicho.archive.forgetter import ForgetRunReport
 from daicho.cdk import STAGES, DaichoStack
 from daicho.cdk.observability.alarms import REMEDIES
 from daicho.errors import SettingsError
-from daicho.runtime.metrics import emit, emit_damage
+from daicho.runtime.metrics import (
+    ARCHIVE_METRIC,
+    MAINTENANCE_METRIC,
+    emit,
+    emit_damage,
+    emit_problems,
+    emit_throttle,
+)
 from daicho.sweep import Report as SweepReport
 from daicho.tally.rollup import RollupReport
+from daicho_cli.cost.footprint import SCHEDULED_MINUTES
 from tests.docs.links import list_anchors
 from tests.infra.synthesis import Synthesis
 from tests.support.idle_costs import WatchedMetric, list_alarm_metrics, list_dashboards
@@ -24,11 +32,17 @@ from tests.support.metric_lines import parse_metrics
 from tests.support.repository import PROJECT, ROOT
 
 RUNBOOK = "docs/how-to/respond-to-alarms.md"
-GENERAL_SECTIONS = {"respond-to-alarms", "find-the-alarm-and-the-log"}
+REFERENCE = "docs/reference/metrics-and-alarms.md"
+GENERAL_SECTION = "find-the-alarm-and-the-log"
+SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
+ALARM_ROW = re.compile(
+    r"^\| .*?\| ([^|]+) \| `(\w+)`[^|]*, (\w+) \| [^|]+ \| (\d+) of (\d+) min \|$", re.MULTILINE
+)
+STATISTICS = {"Maximum": "maximum", "Sum": "sum", "p95": "p95"}
 EMITTED = {
     "rollup": {*RollupReport(oldest_mark="2026-11-23T00:00:00+00:00").counts(), "RollupLag"},
-    "audit": {*AuditReport().counted, "ArchiveAuditAge"},
-    "forget": {*ForgetRunReport().counted, "ForgettingOverdue"},
+    "audit": {*AuditReport().counted, *AuditReport().problems},
+    "forget": {*ForgetRunReport().counted, *ForgetRunReport().problems},
     "sweep": {
         "OldGenerationWritten",
         *(f"Sweep{name.capitalize()}" for name in vars(SweepReport())),
@@ -84,7 +98,7 @@ def test_production_whose_alarms_notify_nobody_is_refused(tmp_path: Path) -> Non
 def test_each_alarm_links_to_its_section_and_each_section_has_an_alarm(
     any_stage: Synthesis,
 ) -> None:
-    links = set()
+    links, page_text = set(), (ROOT / RUNBOOK).read_text("utf-8")
     for alarm in alarms(any_stage):
         text, _, link = alarm["AlarmDescription"].rpartition(" ")
         assert text.startswith("Daicho: ")
@@ -92,7 +106,9 @@ def test_each_alarm_links_to_its_section_and_each_section_has_an_alarm(
         page, _, anchor = link.partition("#")
         assert page == RUNBOOK
         links.add(anchor)
-    assert links == list_anchors(ROOT / RUNBOOK).keys() - GENERAL_SECTIONS
+    sections = {to_anchor(title) for title in SECTION.findall(page_text)}
+    assert sections <= list_anchors(ROOT / RUNBOOK).keys()
+    assert links == sections - {GENERAL_SECTION}
 
 
 DESCRIPTION = re.compile(r"[^:]+: (?P<what>[^.]+\. .+?) (?P<remedy>To do: .+) \S+#(?P<anchor>\S+)")
@@ -113,14 +129,60 @@ def find_section(page: str, anchor: str) -> str:
     """The text of a section of a page in one line."""
     for section in page.split("\n## ")[1:]:
         title, _, text = section.partition("\n")
-        if title.replace(",", "").replace(" ", "-") == anchor:
+        if to_anchor(title) == anchor:
             return " ".join(text.split())
     raise KeyError(anchor)
+
+
+def to_anchor(title: str) -> str:
+    """The anchor of a heading without other punctuation than commas."""
+    return title.lower().replace(",", "").replace(" ", "-")
+
+
+def test_each_promise_of_the_reference_has_its_alarm(any_stage: Synthesis) -> None:
+    listed = sorted(ALARM_ROW.findall((ROOT / REFERENCE).read_text("utf-8")))
+    assert len({name for name, *_ in listed}) == len(listed) > 20
+    raised = sorted(
+        (
+            alarm["AlarmDescription"].split(": ")[1].split(".")[0],
+            alarm["MetricName"],
+            STATISTICS[alarm.get("Statistic") or alarm["ExtendedStatistic"]],
+            str(alarm["EvaluationPeriods"]),
+            str(alarm["Period"] // 60),
+        )
+        for alarm in alarms(any_stage)
+    )
+    assert listed == raised
+
+
+def test_errors_of_all_functions_but_the_rollup_are_counted_in_one_metric(
+    any_stage: Synthesis,
+) -> None:
+    (alarm,) = watched(any_stage, "FunctionErrors")
+    assert "Dimensions" not in alarm
+    counted = set()
+    for each in any_stage.resources("Logs::MetricFilter").values():
+        (metric,) = each["Properties"]["MetricTransformations"]
+        if metric["MetricName"] == alarm["MetricName"]:
+            assert metric == {
+                "MetricName": alarm["MetricName"],
+                "MetricNamespace": alarm["Namespace"],
+                "MetricValue": "1",
+            }
+            pattern = '{ ($.type = "platform.report") && ($.record.status != "success") }'
+            assert each["Properties"]["FilterPattern"] == pattern
+            counted.add(each["Properties"]["LogGroupName"]["Ref"])
+    functions = [each["Properties"] for each in any_stage.resources("Lambda::Function").values()]
+    handlers = {each["LoggingConfig"]["LogGroup"]["Ref"]: each["Handler"] for each in functions}
+    others = {group for group, handler in handlers.items() if group not in counted}
+    assert {handlers[group].split(".")[-2] for group in others} == {"rollup", "release"}
+    assert len(counted) == len(functions) - 2
 
 
 def test_functions_emit_the_dimensions_that_are_watched(
     any_stage: Synthesis, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "any")
     emitted = set()
     for function, names in EMITTED.items():
         for name, value in any_stage.environment(function).items():
@@ -128,20 +190,32 @@ def test_functions_emit_the_dimensions_that_are_watched(
                 monkeypatch.setenv(name, value)
         emit(dict.fromkeys(names, 1))
         emit_damage(1)
+        emit_throttle()
+        if function == "audit":
+            emit_problems(ARCHIVE_METRIC, AuditReport(mismatches=1).problems)
+        if function == "jobs":
+            emit_problems(MAINTENANCE_METRIC, {"JobsBlocked": 1})
         emitted |= {
             WatchedMetric(each.namespace, each.name, to_dimensions(**dict(each.dimensions)))
             for each in parse_metrics(capsys.readouterr().out)
         }
     emitted.add(read_filtered_metric(any_stage))
-    assert len(emitted) == sum(map(len, EMITTED.values())) + 2  # damage: one metric for all
-    watched_metrics = custom_metrics(any_stage)
+    assert len(emitted) == sum(map(len, EMITTED.values())) + 5  # four for all functions
+    watched_metrics = {
+        metric for metric in custom_metrics(any_stage) if metric.name != "FunctionErrors"
+    }
     assert len(watched_metrics) > 15
     assert watched_metrics <= emitted
 
 
 def read_filtered_metric(stage: Synthesis) -> WatchedMetric:
     """The metric that is counted in the access log."""
-    (metric,) = stage.only("Logs::MetricFilter")["Properties"]["MetricTransformations"]
+    (metric,) = (
+        metric
+        for each in stage.resources("Logs::MetricFilter").values()
+        for metric in each["Properties"]["MetricTransformations"]
+        if metric["MetricName"] == "Answered429"
+    )
     access = stage.only("ApiGatewayV2::Stage")["Properties"]["AccessLogSettings"]
     line = json.loads(access["Format"])
     values = {each["Key"]: line[each["Value"].removeprefix("$.")] for each in metric["Dimensions"]}
@@ -157,23 +231,28 @@ def test_each_period_of_an_alarm_has_a_run_of_a_function_that_may_report(
     any_stage: Synthesis,
 ) -> None:
     """Otherwise a run that is some seconds late leaves a period without data, and no alarm."""
-    (sweep,) = watched(any_stage, "SweepFailed")
-    assert sweep["Period"] >= 2 * 300
-    assert sweep["Period"] * sweep["EvaluationPeriods"] == 3600
-    (older,) = watched(any_stage, "OldGenerationWritten")
-    assert older["Period"] >= 2 * 300
-    for metric in ("ArchiveAuditAge", "ForgettingOverdue"):
-        (alarm,) = watched(any_stage, metric)
-        assert alarm["Period"] * alarm["EvaluationPeriods"] >= 2 * 3600
+    (archive,) = watched(any_stage, ARCHIVE_METRIC)
+    assert archive["Period"] * archive["EvaluationPeriods"] >= 2 * 3600
+    (maintenance,) = watched(any_stage, MAINTENANCE_METRIC)
+    assert maintenance["Period"] >= 2 * 300
+    for name, minutes in SCHEDULED_MINUTES.items():
+        (alarm,) = (
+            alarm
+            for alarm in watched(any_stage, "Invocations")
+            if alarm["Dimensions"][0]["Value"] == {"Ref": any_stage.function_id(name)}
+        )
+        assert alarm["TreatMissingData"] == "breaching"
+        assert alarm["Period"] * alarm["EvaluationPeriods"] >= 2 * 60 * minutes
 
 
-def test_throttles_of_the_table_and_of_each_index_raise_alarms(any_stage: Synthesis) -> None:
-    table = any_stage.only("DynamoDB::Table")["Properties"]
-    indexes = {each["IndexName"] for each in table["GlobalSecondaryIndexes"]}
+def test_the_dashboard_shows_throttles_of_the_table_and_of_each_index(any_stage: Synthesis) -> None:
+    table = any_stage.only("DynamoDB::GlobalTable")["Properties"]
+    indexes = [json.dumps(each["IndexName"]) for each in table["GlobalSecondaryIndexes"]]
+    (board,) = list_dashboards(any_stage.template)
     for metric in ("ReadThrottleEvents", "WriteThrottleEvents"):
         places = [
-            {each["Name"]: each["Value"] for each in alarm["Dimensions"]}
-            for alarm in watched(any_stage, metric)
+            dict(each.dimensions).get("GlobalSecondaryIndexName", "")
+            for each in board
+            if each.name == metric
         ]
-        found = [place.get("GlobalSecondaryIndexName") for place in places]
-        assert sorted(found, key=str) == sorted([None, *indexes], key=str)
+        assert sorted(places) == sorted(["", *indexes])

@@ -121,9 +121,13 @@ def test_the_trigger_is_of_the_version_for_machines(opened: Synthesis) -> None:
         if each["Properties"]["FunctionName"] == function
     ]
     assert [each["SourceArn"] for each in callers] == [{"Fn::GetAtt": [pool_id, "Arn"]}]
-    alarms = opened.resources("CloudWatch::Alarm").values()
-    watched = {"Ref": opened.function_id("tokens")}
-    assert any(str(watched) in str(alarm) for alarm in alarms)
+    log = opened.function("tokens")["Properties"]["LoggingConfig"]["LogGroup"]
+    counted = [
+        each["Properties"]["MetricTransformations"][0]["MetricName"]
+        for each in opened.resources("Logs::MetricFilter").values()
+        if each["Properties"]["LogGroupName"] == log
+    ]
+    assert counted == ["FunctionErrors"]
 
 
 def test_the_trigger_may_only_write_its_log(opened: Synthesis) -> None:

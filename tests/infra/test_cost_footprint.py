@@ -21,7 +21,7 @@ from tests.support.idle_costs import (
 from tests.support.repository import ROOT
 from tests.support.sample_ledger import LEDGER
 
-MAX_IDLE_DOLLARS = 6.1
+MAX_IDLE_DOLLARS = 3.0
 COSTS = ROOT / "docs/benchmarks/costs.md"
 TABLE = re.compile(r"(?<=<!-- idle stack -->\n).*?(?=<!-- end of idle stack -->)", re.DOTALL)
 SUMMARIES = ("README.md", "docs/how-to/deploy.md", "docs/how-to/estimate-costs.md")
@@ -75,7 +75,7 @@ def test_windows_of_the_consumers(prod: Synthesis) -> None:
 
 
 def test_projections_of_the_indexes(prod: Synthesis) -> None:
-    (table,) = prod.resources("DynamoDB::Table").values()
+    (table,) = prod.resources("DynamoDB::GlobalTable").values()
     found = {
         index["IndexName"]: tuple(index["Projection"].get("NonKeyAttributes", ())) or None
         for index in table["Properties"]["GlobalSecondaryIndexes"]

@@ -11,20 +11,20 @@ from tests.infra.synthesis import Resource, Synthesis
 from tests.support.repository import ROOT
 
 DATA_RESOURCE_TYPES = (
-    "DynamoDB::Table",
+    "DynamoDB::GlobalTable",
     "S3::Bucket",
     "Cognito::UserPool",
     "Logs::LogGroup",
 )
 RETAINED = {
-    "DynamoDB::Table": "Retain",
+    "DynamoDB::GlobalTable": "Retain",
     "Cognito::UserPool": "Retain",
     "S3::Bucket": "RetainExceptOnCreate",
     "Logs::LogGroup": "RetainExceptOnCreate",
 }
 LOG_DAYS = {"Daicho-local": 1, "Daicho-dev": 14, "Daicho-prod": 90}
 NAMED_BY = {
-    "AWS::DynamoDB::Table": "TableName",
+    "AWS::DynamoDB::GlobalTable": "TableName",
     "AWS::S3::Bucket": "BucketName",
     "AWS::Logs::LogGroup": "LogGroupName",
     # Names of these two need not be unique.
@@ -35,8 +35,16 @@ NAMED_BY = {
 
 
 def table(stage: Synthesis) -> dict[str, Any]:
-    properties: dict[str, Any] = stage.only("DynamoDB::Table")["Properties"]
+    properties: dict[str, Any] = stage.only("DynamoDB::GlobalTable")["Properties"]
     return properties
+
+
+def replica(stage: Synthesis) -> dict[str, Any]:
+    """What the table has in its only Region, that of the stack."""
+    found: dict[str, Any]
+    (found,) = table(stage)["Replicas"]
+    assert found["Region"] == {"Ref": "AWS::Region"}
+    return found
 
 
 def bucket(stage: Synthesis, name: str) -> dict[str, Any]:
@@ -87,7 +95,7 @@ def test_deletion_is_refused_in_prod(
 ) -> None:
     found: Synthesis = request.getfixturevalue(stage)
     pool = found.only("Cognito::UserPool")["Properties"]
-    assert table(found)["DeletionProtectionEnabled"] is protected
+    assert replica(found)["DeletionProtectionEnabled"] is protected
     assert pool["DeletionProtection"] == ("ACTIVE" if protected else "INACTIVE")
 
 
@@ -147,7 +155,7 @@ def test_nothing_archived_or_discarded_expires(any_stage: Synthesis, name: str) 
 
 
 def test_backups_go_back_further_in_prod(dev: Synthesis, prod: Synthesis) -> None:
-    assert [table(each)["PointInTimeRecoverySpecification"] for each in (dev, prod)] == [
+    assert [replica(each)["PointInTimeRecoverySpecification"] for each in (dev, prod)] == [
         {"PointInTimeRecoveryEnabled": True, "RecoveryPeriodInDays": days} for days in (1, 35)
     ]
 

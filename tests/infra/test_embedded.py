@@ -63,7 +63,7 @@ def test_own_resources_and_grants_are_beside_it(embedded: Path) -> None:
     resources = read_template(embedded, "Existing")["Resources"]
     kinds = [resource["Type"] for resource in resources.values()]
     assert kinds.count("AWS::SNS::Topic") == 1
-    assert kinds.count("AWS::DynamoDB::Table") == 1
+    assert kinds.count("AWS::DynamoDB::GlobalTable") == 1
     report = next(
         r for name, r in resources.items() if name.startswith("Report") and "Fun" in r["Type"]
     )
@@ -73,10 +73,12 @@ def test_own_resources_and_grants_are_beside_it(embedded: Path) -> None:
 def test_settings_reach_the_resources(embedded: Path) -> None:
     resources = read_template(embedded, "Existing")["Resources"]
     tables = {
-        n: r["Properties"] for n, r in resources.items() if r["Type"] == "AWS::DynamoDB::Table"
+        n: r["Properties"]
+        for n, r in resources.items()
+        if r["Type"] == "AWS::DynamoDB::GlobalTable"
     }
     (table,) = (properties for name, properties in tables.items() if name.startswith("Ledger"))
-    assert table["PointInTimeRecoverySpecification"]["RecoveryPeriodInDays"] == 35
+    assert table["Replicas"][0]["PointInTimeRecoverySpecification"]["RecoveryPeriodInDays"] == 35
     (api,) = (
         r["Properties"]
         for name, r in resources.items()

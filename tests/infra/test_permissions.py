@@ -68,7 +68,7 @@ def arn(id: str, below: str = "", attribute: str = "Arn") -> str:
 def expected(stage: Synthesis, name: str) -> Allowed:
     listed = GRANTED[name]
     (machine,) = stage.resources("StepFunctions::StateMachine")
-    (table,) = stage.resources("DynamoDB::Table")
+    (table,) = stage.resources("DynamoDB::GlobalTable")
     failures = stage.bucket_id("Failures")
     log_group = stage.function(name)["Properties"]["LoggingConfig"]["LogGroup"]["Ref"]
     found: Allowed = {
@@ -188,8 +188,9 @@ def test_a_customer_managed_key_comes_with_just_its_use(opened: Synthesis) -> No
         assert allowed(stage, role_of(stage, name))[text(whole)] == {
             f"kms:{action}" for action in grants.KEY
         }
-    table = stage.only("DynamoDB::Table")["Properties"]
-    assert table["SSESpecification"]["KMSMasterKeyId"] == whole
+    table = stage.only("DynamoDB::GlobalTable")["Properties"]
+    assert table["SSESpecification"] == {"SSEEnabled": True, "SSEType": "KMS"}
+    assert table["Replicas"][0]["SSESpecification"] == {"KMSMasterKeyId": whole}
     for bucket in ("Archive", "Failures"):
         properties = stage.resources("S3::Bucket")[stage.bucket_id(bucket)]["Properties"]
         (rule,) = properties["BucketEncryption"]["ServerSideEncryptionConfiguration"]

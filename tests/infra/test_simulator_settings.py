@@ -39,7 +39,7 @@ def test_the_event_filters_are_those_of_the_stack(prod: Synthesis, name: str) ->
 
 
 def test_the_indexes_show_what_those_of_the_stack_show(prod: Synthesis) -> None:
-    (table,) = prod.resources("DynamoDB::Table").values()
+    (table,) = prod.resources("DynamoDB::GlobalTable").values()
     indexes = table["Properties"]["GlobalSecondaryIndexes"]
     projections = {index["IndexName"]: index["Projection"] for index in indexes}
     assert {

@@ -15,7 +15,7 @@ from daicho_cli.terminal import CommandError
 from tests.support.repository import PROGRAMS, ROOT
 
 SNAPSHOT = ROOT / "tests/infra/snapshots/Daicho-prod.json"
-TABLE, POOL = "AWS::DynamoDB::Table", "AWS::Cognito::UserPool"
+TABLE, POOL = "AWS::DynamoDB::GlobalTable", "AWS::Cognito::UserPool"
 Template = dict[str, Any]
 
 
@@ -43,9 +43,10 @@ def judge(before: Template, after: Template) -> TemplateCheck:
 
 
 def test_what_loses_data_is_refused(template: Template, changed: Template) -> None:
-    """Another key replaces the table; a bucket is removed; a protection is lost."""
+    """Another kind of table replaces it; a bucket is removed; a protection is lost."""
     table, found = find(changed, TABLE)
-    found["Properties"]["KeySchema"][0]["AttributeName"] = "Partition"
+    found["Type"] = "AWS::DynamoDB::Table"
+    found["Properties"]["DeletionProtectionEnabled"] = True
     bucket, _ = find(changed, "AWS::S3::Bucket")
     del changed["Resources"][bucket]
     pool, found = find(changed, POOL)
@@ -57,16 +58,29 @@ def test_what_loses_data_is_refused(template: Template, changed: Template) -> No
         f"{POOL} {pool} loses its DeletionPolicy and DeletionProtection: "
     )
     assert refusals[1] == (
-        f"{TABLE} {table} is replaced, because KeySchema changes: the new one is empty"
+        f"{TABLE} {table} is replaced, because type changes: the new one is empty"
     )
     assert refusals[2].startswith(
         f"AWS::S3::Bucket {bucket} is removed from the template: it remains in"
     )
 
 
+def test_a_table_with_another_key_or_without_its_protection_is_refused(
+    template: Template, changed: Template
+) -> None:
+    table, found = find(changed, TABLE)
+    found["Properties"]["Replicas"][0]["DeletionProtectionEnabled"] = False
+    found["Properties"]["KeySchema"][0]["AttributeName"] = "Partition"
+    replaced, unprotected = judge(template, changed).refusals
+    assert (
+        replaced == f"{TABLE} {table} is replaced, because KeySchema changes: the new one is empty"
+    )
+    assert unprotected.startswith(f"{TABLE} {table} loses its DeletionProtectionEnabled: ")
+
+
 def test_settings_and_other_resources_pass(template: Template, changed: Template) -> None:
     table = find(changed, TABLE)[1]["Properties"]
-    table["PointInTimeRecoverySpecification"] = {}
+    table["Replicas"][0]["PointInTimeRecoverySpecification"] = {}
     table["AttributeDefinitions"].append({"AttributeName": "Other", "AttributeType": "S"})
     find(changed, "AWS::Lambda::Function")[1]["Properties"]["FunctionName"] = "another"
     del changed["Resources"][find(changed, "AWS::CloudWatch::Alarm")[0]]

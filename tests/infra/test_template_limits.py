@@ -48,13 +48,13 @@ def add_statements(template: Template) -> None:
 
 
 def add_indexes(template: Template) -> None:
-    indexes = find(template, "DynamoDB::Table")["GlobalSecondaryIndexes"]
+    indexes = find(template, "DynamoDB::GlobalTable")["GlobalSecondaryIndexes"]
     indexes += [{**indexes[0], "IndexName": f"GSI{number}"} for number in range(4, 22)]
 
 
 def project_attributes(template: Template) -> None:
     names = [f"attribute{number}" for number in range(100)]
-    find(template, "DynamoDB::Table")["GlobalSecondaryIndexes"][1]["Projection"] = {
+    find(template, "DynamoDB::GlobalTable")["GlobalSecondaryIndexes"][1]["Projection"] = {
         "ProjectionType": "INCLUDE",
         "NonKeyAttributes": names,
     }
@@ -95,7 +95,7 @@ def test_code_and_layers_that_are_too_large_together_are_found(dev: Synthesis) -
 def test_an_option_creates_or_deletes_one_index_at_most(dev: Synthesis, own: Synthesis) -> None:
     """DynamoDB refuses an update with two: "Cannot perform more than one GSI creation or deletion
     in a single update"."""
-    without, replicated = (find(each.template, "DynamoDB::Table") for each in (dev, own))
+    without, replicated = (find(each.template, "DynamoDB::GlobalTable") for each in (dev, own))
     assert list_index_changes(without, replicated) == ["create Replica"]
     assert list_index_changes(replicated, without) == ["delete Replica"]
     changed = copy.deepcopy(without)

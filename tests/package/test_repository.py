@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -24,6 +25,7 @@ SCHEMAS = {
     "vendor.github-issue-forms": FORMS,
     "vendor.github-issue-config": [ROOT / ".github/ISSUE_TEMPLATE/config.yml"],
     "vendor.dependabot": [ROOT / ".github/dependabot.yml"],
+    "vendor.citation-file-format": [ROOT / "CITATION.cff"],
 }
 PINNED = re.compile(r"uses: ([\w.-]+/[\w./-]+)@([0-9a-f]{40}) # v\d+\.\d+\.\d+$")
 MAX_MINUTES = 360
@@ -97,6 +99,20 @@ def test_hooks_run_the_programs_of_the_environment() -> None:
         program = hook["entry"].split()[0].removeprefix(".venv/bin/")
         assert (Path(sys.executable).parent / program).exists(), hook["id"]
         re.compile(hook.get("files", ""))
+
+
+@pytest.mark.parametrize("name", ["AGENTS.md", "llms.txt", ".github/SUPPORT.md"])
+def test_files_that_list_pages_name_files_that_exist(name: str) -> None:
+    page = ROOT / name
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
+    assert len(targets) >= 3
+    assert [each for each in targets if not (page.parent / each).is_file()] == []
+
+
+def test_the_development_container_has_the_deployed_python() -> None:
+    container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text("utf-8"))
+    assert f"/python:{LAMBDA_ARM64.python}-" in container["image"]
+    assert container["postCreateCommand"].removeprefix("make ") in list_targets()
 
 
 def test_the_licence_is_the_whole_apache_licence() -> None:

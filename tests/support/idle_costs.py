@@ -126,7 +126,7 @@ def render_idle_table(bill: Bill) -> str:
         "DynamoDB": "reads and writes of scheduled functions",
     }
     rows: dict[str, float] = {}
-    for line in bill.lines:
+    for line in filter(lambda line: line.dollars, bill.lines):
         title = services.get(line.service) or watching.get(line.name) or line.name
         rows[title] = rows.get(title, 0.0) + line.dollars
     free = min(ALARMS, FREE_ALARMS) * prices.alarm

@@ -37,6 +37,8 @@ MAX_REPORTED = 500
 """The most findings in an answer or a log line: neither holds a million."""
 FIRST_SHARE = 0.5
 """The share of a run's time that must be left before it begins another partition."""
+MAX_AUDIT_AGE = dt.timedelta(hours=30)
+"""There is a round a day, which takes some hours."""
 ROUND_KEY = ItemKey(keys.render("", "audit"), "round")
 
 
@@ -142,13 +144,15 @@ class AuditReport:
 
     @property
     def counted(self) -> dict[str, float]:
-        """Metrics."""
+        """Metrics of what was compared."""
         counts = self.report.counts
-        return {
-            "ArchiveMismatches": self.mismatches,
-            "ArchiveDeletionsAudited": counts.deletions,
-            "ArchiveRowsAudited": counts.rows,
-        }
+        return {"ArchiveDeletionsAudited": counts.deletions, "ArchiveRowsAudited": counts.rows}
+
+    @property
+    def problems(self) -> dict[str, float]:
+        """Metrics that need somebody: the mismatches, and whether no round is recent."""
+        is_overdue = self.age >= MAX_AUDIT_AGE.total_seconds()
+        return {"ArchiveMismatches": self.mismatches, "ArchiveAuditOverdue": int(is_overdue)}
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON values, with no more findings than fit into an answer."""

@@ -43,6 +43,8 @@ UNREADABLE_RETRY_INTERVAL = dt.timedelta(hours=24)
 """The interval at which unreadable objects are tried again."""
 SAVE_INTERVAL = dt.timedelta(seconds=10)
 """The longest stretch of work that is repeated after an interruption."""
+MAX_OVERDUE = dt.timedelta(hours=24)
+"""The time by which rows should have left the archive after they were due."""
 MAX_REPORTED = 500
 """The most objects of a tenant that an answer names."""
 
@@ -125,12 +127,15 @@ class ForgetRunReport:
 
     @property
     def counted(self) -> dict[str, float]:
-        """Metrics."""
+        """Metrics of what was removed."""
+        return {"ArchiveRowsForgotten": sum(report.rows for report in self.reports)}
+
+    @property
+    def problems(self) -> dict[str, float]:
+        """Metrics that need somebody: tenants that failed, and whether one is long overdue."""
         failed = {*self.failed, *(report.tenant for report in self.reports if report.broken)}
-        return {
-            "ArchiveRowsForgotten": sum(report.rows for report in self.reports),
-            "ForgettingsFailed": len(failed),
-        }
+        is_overdue = self.overdue >= MAX_OVERDUE.total_seconds()
+        return {"ForgettingsFailed": len(failed), "ForgettingsOverdue": int(is_overdue)}
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON values, with no more broken objects than fit into an answer."""

@@ -45,10 +45,10 @@ def _warm(reads: int, writes: int) -> dynamodb.WarmThroughput:
 
 
 class DaichoTable(Construct):
-    """One Region by design.
+    """One Region by design: a `TableV2` without replicas.
 
     Sequence numbers of different Regions cannot be compared, and a replica cannot tell TTL
-    deletions from others, so this is a plain table and not a global one.
+    deletions from others (ADR 0188).
     """
 
     def __init__(
@@ -58,56 +58,70 @@ class DaichoTable(Construct):
         super().__init__(scope, id)
         of_table = _warm(*WARM_TABLE) if settings.warm_throughput else None
         of_index = _warm(*WARM_INDEX) if settings.warm_throughput else None
-        self.table = dynamodb.Table(
+        indexes = [
+            _index("GSI1", of_index),
+            _index("GSI2", of_index, attributes=["copy"]),
+            _index("GSI3", of_index, attributes=["total"]),
+        ]
+        if settings.replica_index:
+            # A copy of the table as an index: its keys and all attributes, with a short delay. Its
+            # capacity must equal that of the table, or the table's writes wait for it. Source:
+            # "Using global secondary indexes to create an eventually consistent replica", Amazon
+            # DynamoDB Developer Guide.
+            indexes.append(_index("Replica", of_table, keys=""))
+        self.table = dynamodb.TableV2(
             self,
             "Table",
             partition_key=_key("PK"),
             sort_key=_key("SK"),
-            billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            billing=dynamodb.Billing.on_demand(),
             time_to_live_attribute="ttl",
-            stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
+            dynamo_stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=settings.recovery_days is not None,
                 recovery_period_in_days=settings.recovery_days,
             ),
             deletion_protection=settings.retain,
             removal_policy=settings.removal_policy,
-            encryption=dynamodb.TableEncryption.CUSTOMER_MANAGED if key else None,
-            encryption_key=key,
             warm_throughput=of_table,
+            global_secondary_indexes=indexes,
         )
-        self._add_index("GSI1", of_index)
-        self._add_index("GSI2", of_index, attributes=["copy"])
-        self._add_index("GSI3", of_index, attributes=["total"])
-        if settings.replica_index:
-            # A copy of the table as an index: its keys and all attributes, with a short delay. Its
-            # capacity must equal that of the table, or the table's writes wait for it. Source:
-            # "Using global secondary indexes to create an eventually consistent replica", Amazon
-            # DynamoDB Developer Guide.
-            self._add_index("Replica", of_table, keys="")
+        if key:
+            self._encrypt(key)
 
-    def _add_index(
-        self,
-        name: str,
-        warm: dynamodb.WarmThroughput | None,
-        *,
-        attributes: list[str] | None = None,
-        keys: str | None = None,
-    ) -> None:
-        """An index of all attributes, or of the keys and a few ``attributes``.
+    def _encrypt(self, key: kms.IKey) -> None:
+        """Encrypt the table with a key.
 
-        ``keys``: how the names of its keys begin; by default with its own name.
+        The construct's own option refuses a stack whose Region is known at the deployment only.
         """
-        kinds = dynamodb.ProjectionType
-        prefix = name if keys is None else keys
-        self.table.add_global_secondary_index(
-            index_name=name,
-            partition_key=_key(f"{prefix}PK"),
-            sort_key=_key(f"{prefix}SK"),
-            projection_type=kinds.INCLUDE if attributes else kinds.ALL,
-            non_key_attributes=attributes,
-            warm_throughput=warm,
-        )
+        resource = self.table.node.default_child
+        assert isinstance(resource, dynamodb.CfnGlobalTable)  # noqa: S101
+        encryption = {"SSEEnabled": True, "SSEType": "KMS"}
+        resource.add_property_override("SSESpecification", encryption)
+        resource.add_property_override("Replicas.0.SSESpecification.KMSMasterKeyId", key.key_arn)
+
+
+def _index(
+    name: str,
+    warm: dynamodb.WarmThroughput | None,
+    *,
+    attributes: list[str] | None = None,
+    keys: str | None = None,
+) -> dynamodb.GlobalSecondaryIndexPropsV2:
+    """An index of all attributes, or of the keys and a few ``attributes``.
+
+    ``keys``: how the names of its keys begin; by default with its own name.
+    """
+    kinds = dynamodb.ProjectionType
+    prefix = name if keys is None else keys
+    return dynamodb.GlobalSecondaryIndexPropsV2(
+        index_name=name,
+        partition_key=_key(f"{prefix}PK"),
+        sort_key=_key(f"{prefix}SK"),
+        projection_type=kinds.INCLUDE if attributes else kinds.ALL,
+        non_key_attributes=attributes,
+        warm_throughput=warm,
+    )
 
 
 DISCARDED = "Discarded"  # the request metrics' filter: objects that Lambda writes

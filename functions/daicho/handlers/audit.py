@@ -13,7 +13,7 @@ with pause_garbage_collection():
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
     from daicho.plan import Ledger
-    from daicho.runtime.metrics import emit
+    from daicho.runtime.metrics import ARCHIVE_METRIC, emit, emit_problems
     from daicho.runtime.settings import Settings
 
 
@@ -33,7 +33,8 @@ def build(
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         retry_budget = make_retry_budget(context, dependencies)
         report = auditor.run(retry_budget, again=event.get("again") is True)
-        emit(report.counted, {"ArchiveAuditAge": report.age})
+        emit(report.counted)
+        emit_problems(ARCHIVE_METRIC, report.problems)
         summary = report.to_json()
         if report.report.findings:
             log.error("the archive does not add up: %s", summary["report"])

@@ -12,7 +12,7 @@ with pause_garbage_collection():
     from daicho.archive.forgetter import Forgetter
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
-    from daicho.runtime.metrics import emit
+    from daicho.runtime.metrics import ARCHIVE_METRIC, emit, emit_problems
     from daicho.runtime.settings import Settings
 
 
@@ -28,7 +28,8 @@ def build(environ: Mapping[str, str], dependencies: Dependencies = AWS_DEPENDENC
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         report = due.run(make_retry_budget(context, dependencies))
-        emit(report.counted, {"ForgettingOverdue": report.overdue})
+        emit(report.counted)
+        emit_problems(ARCHIVE_METRIC, report.problems)
         if report.failed or report.broken:
             log.error("not forgotten: %s", {**report.failed, **report.broken})
         return report.to_json()

@@ -13,7 +13,7 @@ with pause_garbage_collection():
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
     from daicho.handlers.wiring.job_kinds import JobKinds
     from daicho.plan import Ledger
-    from daicho.runtime.metrics import emit
+    from daicho.runtime.metrics import MAINTENANCE_METRIC, emit, emit_problems
     from daicho.runtime.settings import Settings
 
 
@@ -43,7 +43,8 @@ def build(
         if tenant:
             return jobs.choose_of_tenant(job).run_step(tenant, job, budget).to_json()
         step = jobs.choose_of_stack(job).run_step(job, budget)
-        emit({"JobsBlocked": int(step.blocked), **step.metrics})
+        emit(step.metrics)
+        emit_problems(MAINTENANCE_METRIC, {"JobsBlocked": int(step.blocked)})
         return step.to_json()
 
     return handler

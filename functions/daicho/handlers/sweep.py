@@ -16,7 +16,7 @@ with pause_garbage_collection():
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
     from daicho.plan import Ledger
     from daicho.rebuild.requests import rebuild_older_items
-    from daicho.runtime.metrics import emit
+    from daicho.runtime.metrics import MAINTENANCE_METRIC, emit, emit_problems
     from daicho.runtime.settings import Settings
     from daicho.sweep import Sweep
     from daicho.verify.job import start_daily
@@ -42,7 +42,9 @@ def build(
         start_daily(table, machine, newest, now(), settings.verify_percent)
         report = vars(sweep.run(make_retry_budget(context, dependencies)))
         counts = {f"Sweep{name.capitalize()}": count for name, count in report.items()}
-        emit({**counts, "OldGenerationWritten": older})
+        stuck = counts.pop("SweepStuck")
+        emit(counts)
+        emit_problems(MAINTENANCE_METRIC, {"SweepStuck": stuck, "OldGenerationWritten": older})
         return dict(report)
 
     return handler

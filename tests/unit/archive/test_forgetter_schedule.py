@@ -115,7 +115,8 @@ def test_younger_objects_go_by_themselves_when_their_time_has_come(house: House)
 def test_nothing_due_is_a_query_and_no_more(house: House) -> None:
     report = house.run()
     assert (report.reports, report.waiting, report.overdue, house.read) == ([], 0, 0, [])
-    assert report.counted == {"ArchiveRowsForgotten": 0, "ForgettingsFailed": 0}
+    assert report.counted == {"ArchiveRowsForgotten": 0}
+    assert report.problems == {"ForgettingsFailed": 0, "ForgettingsOverdue": 0}
 
 
 def test_what_is_archived_late_goes_too(house: House) -> None:
@@ -231,7 +232,7 @@ def test_what_cannot_be_read_is_told_and_tried_each_day(house: House) -> None:
     house.later(73)
     report = house.run()
     assert list(report.broken) == [render_link_name(0)]
-    assert report.counted["ForgettingsFailed"] == 1
+    assert report.problems["ForgettingsFailed"] == 1
     assert house.mark().again == house.now + UNREADABLE_RETRY_INTERVAL
     assert house.mark().clean == house.began - REWRITE_GRACE  # as it was
     house.kept.bucket.overwrite(render_link_name(0), body)
@@ -242,6 +243,12 @@ def test_what_cannot_be_read_is_told_and_tried_each_day(house: House) -> None:
     house.kept.bucket.remove_versions([spoilt])  # as it is after 30 days
     house.hourly(24 + 73)
     assert (house.kept.numbers(), house.mark().again) == ([4], None)
+
+
+@pytest.mark.parametrize(("hours", "is_overdue"), [(23.9, 0), (24, 1)])
+def test_a_tenant_that_has_been_due_for_a_day_is_a_problem(hours: float, is_overdue: int) -> None:
+    report = ForgetRunReport(waiting=1, overdue=hours * 3600)
+    assert report.problems["ForgettingsOverdue"] == is_overdue
 
 
 def test_two_who_go_the_same_course_do_no_harm(house: House) -> None:

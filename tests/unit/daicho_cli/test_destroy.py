@@ -18,7 +18,7 @@ from daicho_cli.main import app
 
 ID = "arn:aws:cloudformation:eu-central-1:123456789012:stack/Shop-dev/0a1b"
 TEMPLATE = {
-    "Table": {"Type": "AWS::DynamoDB::Table", "DeletionPolicy": "Delete"},
+    "Table": {"Type": "AWS::DynamoDB::GlobalTable", "DeletionPolicy": "Delete"},
     "Photos": {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Delete"},
     "Logs": {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Delete"},
     "Layer": {"Type": "AWS::Lambda::LayerVersion", "DeletionPolicy": "Retain"},

@@ -21,7 +21,7 @@ STEP = {"tenant": "", "job": "20261123T000000-0"}
 @pytest.mark.parametrize(
     ("step", "metrics"),
     [
-        (JobStep(done=False, wait=60, blocked=True), {"JobsBlocked": 1}),
+        (JobStep(done=False, wait=60, blocked=True), {"JobsBlocked": 1, "MaintenanceProblems": 1}),
         (JobStep(done=False, wait=60), {}),
     ],
 )

@@ -61,7 +61,7 @@ class SharedResources:
     code: lambda_.Code
     layer: lambda_.ILayerVersion | None
     ledger_source: str
-    table: dynamodb.Table
+    table: dynamodb.TableV2
     buckets: Buckets
     key: kms.Key | None
 

@@ -1,7 +1,8 @@
 """The alarms of a stage, as data.
 
-No alarm uses metric math: the local AWS rejects it. A metric with a label counts as metric math
-there.
+No alarm uses metric math: the local AWS rejects it, and CloudWatch bills each of its metrics like
+an alarm. So what can be counted together is counted together where it is found (ADR 0187). A metric
+with a label counts as metric math in the local AWS.
 """
 
 from __future__ import annotations
@@ -13,6 +14,12 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from daicho.cdk.observability.metrics import FIVE_MINUTES, HOUR, StackMetrics
+from daicho.runtime.metrics import (
+    ARCHIVE_METRIC,
+    DAMAGE_METRIC,
+    MAINTENANCE_METRIC,
+    THROTTLE_METRIC,
+)
 
 REMEDIES: Mapping[str, str] = {
     "project is late, archive is late": (
@@ -22,7 +29,6 @@ REMEDIES: Mapping[str, str] = {
     "claims wait": "Fix the cause, deploy, then redrive the records.",
     "too many claims": "Deploy a fix or the previous code at once, then redrive the records.",
     "failure bucket": "Fix the cause, deploy, then redrive the records within 24 hours.",
-    "redrive fails": "Read the log of redrive, then start the redrive again.",
     "project lost a payload, archive lost a payload": (
         "Restore the policy of the failure bucket, its key and the permissions of the function. "
         "Then rebuild, or verify the archive."
@@ -31,30 +37,24 @@ REMEDIES: Mapping[str, str] = {
         "Read the log of rollup for the tally. If it does not run, check its schedule and the "
         "concurrency of the account."
     ),
-    "archive does not add up": "Handle the findings of the audit, then start another audit.",
-    "archive is not audited": (
-        "Read the log of audit. If a day is too large for one run, give the function more memory."
+    "archive has problems": (
+        "Read the logs of audit and forget for the findings, objects and tenants, and handle them."
     ),
-    "audit fails": "Wait for the run of the next hour. If it fails too, read the log of audit.",
-    "a forgetting fails": "Read the log of forget: it names the objects and the tenants.",
-    "a forgetting is overdue": "Read the log of forget, and check that its schedule is enabled.",
-    "sweep does not run, sweep leaves marks": (
-        "Check the schedule of sweep, and read its log for the items."
+    "audit does not run, forget does not run, sweep does not run": (
+        "Check the schedule of the function, and the concurrency of the account."
+    ),
+    "maintenance has problems": (
+        "Read the reason of the rebuild, the findings of the verification and the log of sweep, "
+        "and remove the cause."
     ),
     "the table or an index is throttled": (
         "Find the hot key in the log of the function that is refused, then tune the throughput."
     ),
-    "a function is throttled, concurrency is low": (
+    "project is throttled, archive is throttled, concurrency is low": (
         "Request a higher quota of concurrent executions for the account."
     ),
-    "a function fails": "Read the log of the function.",
+    "a function fails": "Find the function on the dashboard, and read its log.",
     "a job failed": "Read the reason in the log of jobs, fix the cause, then start the job again.",
-    "a job needs attention": (
-        "Read the reason of the rebuild and the findings of the verification, and remove the cause."
-    ),
-    "older generation written": (
-        "Find out which code writes the older generation and end it. Check that a rebuild runs."
-    ),
     "api answers 5xx": "Find the request in the access log, and its id in the log of the function.",
     "api answers 429": (
         "Read in the log of api whether the table refused requests. Otherwise raise the rate."
@@ -68,12 +68,8 @@ REMEDIES: Mapping[str, str] = {
 
 
 CONSUMERS = ("project", "archive")
-QUARTER_OF_AN_HOUR = Duration.minutes(15)
 MAX_CLAIMS = 1000
 """Open claims of a shard; at more of them the projector waits for a fix."""
-MAX_FORGETTING_TIME = Duration.hours(24)
-MAX_AUDIT_AGE = Duration.hours(30)
-"""There is a round a day, which takes some hours."""
 MAX_ITERATOR_AGE = {"project": Duration.minutes(10), "archive": Duration.minutes(30)}
 MAX_ROLLUP_LAG = Duration.minutes(5)
 MAX_LATENCY = Duration.seconds(10)
@@ -128,11 +124,8 @@ def list_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
     yield from _list_function_alarms(metrics)
     yield from _list_rollup_alarms(metrics)
     yield from _list_failure_alarms(metrics)
-    yield from _list_archive_alarms(metrics)
-    yield from _list_sweep_alarms(metrics)
-    yield from _list_table_alarms(metrics)
-    yield from _list_job_alarms(metrics)
-    yield from _list_generation_alarms(metrics)
+    yield from _list_schedule_alarms(metrics)
+    yield from _list_shared_alarms(metrics)
     yield from _list_api_alarms(metrics)
 
 
@@ -152,32 +145,36 @@ def _list_consumer_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
             metric=metrics.get_of_function(name, "DestinationDeliveryFailures"),
             text="Discarded records could not be written to the failure bucket.",
         )
-
-
-def _list_function_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
-    sections = {
-        "rollup": "rollup does not run, rollup lags, rollup fails",
-        "redrive": "redrive fails",
-        "audit": "audit fails",
-    }
-    for name in metrics.functions:
-        yield AlarmProps(
-            name=f"{name} fails",
-            section=sections.get(name, "a function fails"),
-            metric=metrics.get_of_function(name, "Errors"),
-            periods=3 if name == "rollup" else 1,
-            text="Invocations end in an error or a timeout.",
-        )
         yield AlarmProps(
             name=f"{name} is throttled",
-            section="a function is throttled, concurrency is low",
+            section="project is throttled, archive is throttled, concurrency is low",
             metric=metrics.get_of_function(name, "Throttles"),
             periods=3,
             text="The concurrency of the account does not suffice.",
         )
+
+
+def _list_function_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
+    """Errors of all functions, and too little concurrency.
+
+    If Lambda throttles a function other than the consumers, another alarm is raised: an API answers
+    5xx, a scheduled function does not run, or a job fails.
+    """
+    yield AlarmProps(
+        name="a function fails",
+        metric=metrics.function_errors,
+        text="Invocations of a function other than rollup end in an error or a timeout.",
+    )
+    yield AlarmProps(
+        name="rollup fails",
+        section="rollup does not run, rollup lags, rollup fails",
+        metric=metrics.get_of_function("rollup", "Errors"),
+        periods=3,
+        text="Invocations end in an error or a timeout.",
+    )
     yield AlarmProps(
         name="concurrency is low",
-        section="a function is throttled, concurrency is low",
+        section="project is throttled, archive is throttled, concurrency is low",
         metric=metrics.claimed_concurrency,
         threshold=max(1, int(MAX_CONCURRENCY_SHARE * metrics.settings.concurrency_quota)),
         periods=2,
@@ -230,86 +227,50 @@ def _list_failure_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
     )
 
 
-def _list_archive_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
-    yield AlarmProps(
-        name="archive does not add up",
-        metric=metrics.get_custom("ArchiveMismatches", "audit", "Maximum", HOUR),
-        text="Deletions and rows differ, or objects are damaged: read the findings.",
-    )
-    yield AlarmProps(
-        name="archive is not audited",
-        metric=metrics.get_custom("ArchiveAuditAge", "audit", "Maximum", HOUR),
-        threshold=MAX_AUDIT_AGE.to_seconds(),
-        periods=2,
-        missing=BREACHING,
-        text="No audit was completed for more than a day, or none runs.",
-    )
-    yield AlarmProps(
-        name="a forgetting fails",
-        metric=metrics.get_custom("ForgettingsFailed", "forget", "Maximum", HOUR),
-        text="Rows of a forgotten tenant may be left in the archive: see the log for objects.",
-    )
-    yield AlarmProps(
-        name="a forgetting is overdue",
-        metric=metrics.get_custom("ForgettingOverdue", "forget", "Maximum", HOUR),
-        threshold=MAX_FORGETTING_TIME.to_seconds(),
-        periods=2,
-        missing=BREACHING,
-        text="Rows of a forgotten tenant should have left the archive, or nothing runs.",
-    )
-
-
-def _list_sweep_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
-    section = "sweep does not run, sweep leaves marks"
-    yield AlarmProps(
-        name="sweep does not run",
-        section=section,
-        metric=metrics.get_of_function("sweep", "Invocations"),
-        periods=3,
-        comparison=LESS,
-        missing=BREACHING,
-        text="Remains of interrupted requests are not removed: it should run each five minutes.",
-    )
-    yield AlarmProps(
-        name="sweep leaves marks",
-        section=section,
-        # Longer than the five minutes between two runs, so that no period is without one.
-        metric=metrics.get_custom("SweepFailed", "sweep", "Sum", QUARTER_OF_AN_HOUR),
-        periods=4,
-        text="Remains of interrupted requests could not be removed for an hour.",
-    )
-
-
-def _list_table_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
-    for name, metric in metrics.list_throttles().items():
+def _list_schedule_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
+    for name, period, periods in (("audit", HOUR, 2), ("forget", HOUR, 2), ("sweep", None, 3)):
         yield AlarmProps(
-            name=f"{name} throttled",
-            section="the table or an index is throttled",
-            metric=metric,
-            periods=3,
-            text="DynamoDB refuses requests for a quarter of an hour.",
+            name=f"{name} does not run",
+            section="audit does not run, forget does not run, sweep does not run",
+            metric=metrics.get_of_function(name, "Invocations", period=period or FIVE_MINUTES),
+            periods=periods,
+            comparison=LESS,
+            missing=BREACHING,
+            text="The function should run each hour, and sweep each five minutes.",
         )
 
 
-def _list_job_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
+def _list_shared_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
+    """Alarms of metrics to which several functions add.
+
+    A period is longer than the time between two runs that may report, so that none is without one.
+    """
+    yield AlarmProps(
+        name="archive has problems",
+        metric=metrics.get_shared(ARCHIVE_METRIC, Duration.hours(2)),
+        text="The archive does not add up or is not audited, or a tenant is not forgotten in time.",
+    )
+    yield AlarmProps(
+        name="maintenance has problems",
+        metric=metrics.get_shared(MAINTENANCE_METRIC, HOUR),
+        text="A rebuild or a purge waits, a verification found damage, remains of requests cannot "
+        "be removed, or older code wrote an item.",
+    )
+    yield AlarmProps(
+        name="the table or an index is throttled",
+        metric=metrics.get_shared(THROTTLE_METRIC),
+        periods=3,
+        text="DynamoDB refuses requests for a quarter of an hour.",
+    )
+    yield AlarmProps(
+        name="stored data is damaged",
+        metric=metrics.get_shared(DAMAGE_METRIC),
+        text="Stored items are not as the library writes them. The log names them.",
+    )
     yield AlarmProps(
         name="a job failed",
         metric=metrics.failed_executions,
         text="A tenant's deletion, a rebuild or a purge has stopped: see its reason.",
-    )
-    yield AlarmProps(
-        name="a job needs attention",
-        metric=metrics.get_custom("JobsBlocked", "jobs", "Sum", HOUR),
-        text="A rebuild waits until somebody removes a cause, or a verification found damage.",
-    )
-
-
-def _list_generation_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
-    yield AlarmProps(
-        name="older generation written",
-        # Longer than the five minutes between two runs, so that no period is without one.
-        metric=metrics.get_custom("OldGenerationWritten", "sweep", "Maximum", QUARTER_OF_AN_HOUR),
-        text="Older code wrote an item without notice after a rebuild: another one is necessary.",
     )
 
 
@@ -325,11 +286,6 @@ def _list_api_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
         threshold=MAX_RESPONSES_429,
         periods=3,
         text="The API Gateway or the table refuses requests for a quarter of an hour.",
-    )
-    yield AlarmProps(
-        name="stored data is damaged",
-        metric=metrics.get_custom("StoredDataDamaged", "table", "Sum"),
-        text="Stored items are not as the library writes them. The log names them.",
     )
     yield AlarmProps(
         name="api is slow",

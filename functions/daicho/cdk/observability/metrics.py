@@ -14,13 +14,17 @@ from aws_cdk import Duration
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
 
 from daicho.cdk.functions.python_function import SharedResources
 from daicho.cdk.settings import Settings
 from daicho.cdk.stores import DISCARDED
+from daicho.runtime.metrics import SHARED_SERVICE
 
 FIVE_MINUTES = Duration.minutes(5)
 HOUR = Duration.hours(1)
+FUNCTION_ERRORS = "FunctionErrors"
 INDEX_TITLES = {"GSI1": "edges", "GSI2": "postings", "GSI3": "rankings", "Replica": "replica"}
 """What alarms and the dashboard call the indexes of the table."""
 
@@ -49,9 +53,45 @@ class StackMetrics:
         dimensions = {"stage": self.settings.stage, "service": service}
         return _build_metric(self.settings.name, name, dimensions, statistic, period)
 
-    def get_of_function(self, name: str, metric: str, statistic: str = "Sum") -> cloudwatch.Metric:
+    def get_shared(self, name: str, period: Duration = FIVE_MINUTES) -> cloudwatch.Metric:
+        """The sum of a custom metric that several functions emit."""
+        return self.get_custom(name, SHARED_SERVICE, "Sum", period)
+
+    def get_of_function(
+        self, name: str, metric: str, statistic: str = "Sum", period: Duration = FIVE_MINUTES
+    ) -> cloudwatch.Metric:
         """A metric that Lambda emits for one function."""
-        return self.functions[name].metric(metric, period=FIVE_MINUTES, statistic=statistic)
+        return self.functions[name].metric(metric, period=period, statistic=statistic)
+
+    @property
+    def function_errors(self) -> cloudwatch.Metric:
+        """Invocations that ended in an error or a timeout, of all functions but `rollup`.
+
+        Metric filters count them in the logs (`add_error_filters`). What Lambda logs has no field
+        for a dimension of a stage, so the namespace has the stage.
+        """
+        return _build_metric(self.settings.full_name, FUNCTION_ERRORS, {})
+
+    def add_error_filters(self, scope: Construct) -> None:
+        """Count failed invocations of all functions but `rollup`, which may fail now and then.
+
+        Lambda logs a report of each invocation that fails, at the level WARN, whatever happened to
+        the process. Source: "Log-level filtering", AWS Lambda Developer Guide.
+        """
+        failed = logs.FilterPattern.all(
+            logs.FilterPattern.string_value("$.type", "=", "platform.report"),
+            logs.FilterPattern.string_value("$.record.status", "!=", "success"),
+        )
+        for name, function in self.functions.items():
+            if name != "rollup":
+                logs.MetricFilter(
+                    scope,
+                    f"{name.capitalize()}Errors",
+                    log_group=function.log_group,
+                    filter_pattern=failed,
+                    metric_namespace=self.settings.full_name,
+                    metric_name=FUNCTION_ERRORS,
+                )
 
     @property
     def claimed_concurrency(self) -> cloudwatch.Metric:

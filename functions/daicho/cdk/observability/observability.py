@@ -119,6 +119,7 @@ class Observability(Construct):
         """Create them for the resources of one ledger."""
         super().__init__(scope, id)
         self._settings = metrics.settings
+        metrics.add_error_filters(self)
         topics = self._list_topics()
         for props in list_alarms(metrics):
             alarm = self._add_alarm(props)

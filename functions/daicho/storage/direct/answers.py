@@ -29,6 +29,11 @@ REFUSALS = {
 """Errors that are answers to a condition, and never repeated: their members."""
 REASON_MEMBERS = ("Item", "Code", "Message")
 
+THROTTLES = ("ThrottlingE", "ProvisionedThroughputExceeded", "RequestLimitExceeded")
+"""How the codes of throttled requests, transactions and statements begin."""
+MAX_SMALL_ANSWER = 8_000_000
+"""A longer answer may leave keys unprocessed because of its size. The limit is 16 MB."""
+
 
 def encode_request(parameters: Mapping[str, Any]) -> bytes:
     """The body of a request: the parameters of the method of botocore's client."""
@@ -68,6 +73,22 @@ def read_refusal(response: AWSResponse) -> dict[str, Any] | None:
     if reasons := error.get("CancellationReasons"):
         error["CancellationReasons"] = [_drop_nulls(reason) for reason in reasons]
     return error
+
+
+def is_throttled(response: AWSResponse, answer: Mapping[str, Any] | None) -> bool:
+    """Whether DynamoDB throttled a request, or a part of it; ``answer``: that to a success."""
+    if answer is None:
+        if not any(name.encode() in response.content for name in THROTTLES):
+            return False
+        answer = _read_body(response) or {}
+    if answer.get("UnprocessedItems") or answer.get("UnprocessedKeys"):
+        return len(response.content) < MAX_SMALL_ANSWER
+    parts = answer.get("CancellationReasons") or answer.get("Responses") or ()
+    if isinstance(parts, dict):  # what a batch of reads has found
+        return False
+    codes = [str(part.get("Error", part).get("Code")) for part in parts]
+    codes.append(str(answer.get("__type")).rpartition("#")[2])
+    return any(code.startswith(THROTTLES) for code in codes)
 
 
 def _read_body(response: AWSResponse) -> dict[str, Any] | None:

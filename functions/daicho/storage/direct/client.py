@@ -17,7 +17,8 @@ from uuid import uuid4
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError
 
-from daicho.storage.direct.answers import encode_request, read_answer, read_refusal
+from daicho.runtime.metrics import emit_throttle
+from daicho.storage.direct.answers import encode_request, is_throttled, read_answer, read_refusal
 from daicho.storage.direct.handover import HandoverSession, Outcome
 from daicho.storage.direct.tracing import get_patched, is_botocores, unwrap, wrap_call
 
@@ -99,6 +100,9 @@ class DirectClient:
         except Exception as error:  # botocore takes all as outcomes too
             return self._hand_over(operation, parameters, error, invocation)
         answer = read_answer(response)
+        # Botocore's repeats are not counted: the first attempt of each was.
+        if is_throttled(response, answer):
+            emit_throttle()
         if answer is None:
             if refusal := read_refusal(response):
                 code = refusal["Error"]["Code"]

@@ -26,9 +26,9 @@ def lines_of(data: dict[str, Any]) -> dict[str, Any]:
 
 def test_an_idle_stack_costs_what_the_benchmarks_say() -> None:
     bill = compute_idle_bill(ledger(SONG), PRICES)
-    assert bill.dollars == pytest.approx(6.04, abs=0.01)  # docs/benchmarks/costs.md
+    assert bill.dollars == pytest.approx(2.84, abs=0.01)  # docs/benchmarks/costs.md
     services = bill.sum_by_service()
-    assert services["CloudWatch"] == pytest.approx(5.20 + 0.60, abs=0.03)
+    assert services["CloudWatch"] == pytest.approx(2.60, abs=0.03)
     # Nine reads a minute for dirty marks; for `as_of` five and a half, and almost two writes.
     reads, writes = 43_200 * (9 + 5.5), 43_200 * 1.9
     dynamodb = reads * 0.125e-6 + writes * 0.625e-6
@@ -45,5 +45,5 @@ def test_units_are_priced_by_declaration() -> None:
     count, dollars = lines["Lambda: api"]
     # A million invocations of 30 ms with 1 GB.
     assert (count, dollars) == (1e6, pytest.approx(0.20 + 30_000 * 0.0000133334))
-    assert lines["CloudWatch: metrics"][0] == 2 + footprint.BUSY_METRICS
+    assert lines["CloudWatch: metrics"][0] == footprint.BUSY_METRICS
     assert lines["DynamoDB Streams: reads by Lambda"][1] == 0

@@ -50,7 +50,7 @@ def test_an_example_is_written_once_and_can_be_estimated(tmp_path: Path) -> None
 
 def test_the_bill_without_traffic(tmp_path: Path) -> None:
     document = json.loads(run("--idle", "--json").stdout)
-    assert document["dollars"] == document["idle_dollars"] == pytest.approx(6.04, abs=0.01)
+    assert document["dollars"] == document["idle_dollars"] == pytest.approx(2.84, abs=0.01)
     assert "no traffic" in run("--idle").stdout
     file = write_traffic(tmp_path, 1)
     assert "--idle has no traffic" in run(file, "--idle", code=2).stderr

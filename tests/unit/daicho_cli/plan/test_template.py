@@ -21,7 +21,7 @@ from daicho_cli.plan.template import (
 )
 from daicho_cli.terminal import CommandError, OptionError
 
-TABLE, QUEUE, POOL = "AWS::DynamoDB::Table", "AWS::SQS::Queue", "AWS::Cognito::UserPool"
+TABLE, QUEUE, POOL = "AWS::DynamoDB::GlobalTable", "AWS::SQS::Queue", "AWS::Cognito::UserPool"
 API, FUNCTION = "AWS::ApiGatewayV2::Api", "AWS::Lambda::Function"
 
 
@@ -53,6 +53,17 @@ def test_a_possible_replacement_is_a_notice() -> None:
     check = judge_resources([change])
     assert check.refusals == ()
     assert check.notices[0].startswith(f"{TABLE} X may be replaced, because P changes: cdk diff")
+
+
+def test_a_lost_protection_of_a_region_is_refused() -> None:
+    region = {"Region": {"Ref": "AWS::Region"}}
+    before = [{**region, "DeletionProtectionEnabled": True}]
+    for after in ([{**region, "DeletionProtectionEnabled": False}], [region], []):
+        lost = [ValueChange("Replicas", before, after)]
+        (refusal,) = judge_resources([build(TABLE, "WILL_UPDATE", properties=lost)]).refusals
+        assert refusal.startswith(f"{TABLE} X loses its DeletionProtectionEnabled: ")
+    kept = [ValueChange("Replicas", before, [{**before[0], "Tags": []}])]
+    assert judge_resources([build(TABLE, "WILL_UPDATE", properties=kept)]) == TemplateCheck()
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from botocore.exceptions import (
 
 from daicho.storage.direct.client import DirectClient
 from tests.support.direct_clients import FAILED, KEY, URL, call, open_client, open_direct
+from tests.support.metric_lines import read_values
 from tests.support.stub_wire import Answer, StubWire, stub_wire
 
 ITEM = {
@@ -91,24 +92,23 @@ OPERATIONS = {
     for name, value in vars(DirectClient).items()
     if "_item" in name or name in ("query", "scan", "batch_execute_statement")
 }
-REFUSED = Answer(
-    {
-        "__type": "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",
-        "message": "The conditional request failed",
-        "Item": ITEM,
-    },
-    400,
-)
-CANCELED = Answer(
-    {
-        "__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
-        "Message": "Transaction cancelled",
-        "CancellationReasons": [
-            {"Code": "ConditionalCheckFailed", "Item": ITEM, "Message": "it failed"},
-            {"Code": "None", "Item": None, "Message": None},
-        ],
-    },
-    400,
+
+
+def build_cancellation(*reasons: dict[str, Any]) -> Answer:
+    kind = "com.amazonaws.dynamodb.v20120810#TransactionCanceledException"
+    body = {"__type": kind, "Message": "Transaction cancelled", "CancellationReasons": reasons}
+    return Answer(body, 400)
+
+
+def build_refusal(item: dict[str, Any]) -> Answer:
+    kind = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
+    return Answer({"__type": kind, "message": "The conditional request failed", "Item": item}, 400)
+
+
+REFUSED = build_refusal(ITEM)
+CANCELED = build_cancellation(
+    {"Code": "ConditionalCheckFailed", "Item": ITEM, "Message": "it failed"},
+    {"Code": "None", "Item": None, "Message": None},
 )
 THROTTLED = Answer(
     {
@@ -202,6 +202,58 @@ def test_an_outcome_is_what_botocore_makes_of_it(
         assert len({each.headers["amz-sdk-invocation-id"] for each in wire.sent}) == 1
     assert results[0] == results[1]
     assert sent[0] == sent[1]
+
+
+def build_statement_error(code: str) -> Answer:
+    return Answer({"Responses": [{"TableName": "t"}, {"Error": {"Code": code}}]})
+
+
+UNPROCESSED = Answer({"UnprocessedItems": {"t": [{"DeleteRequest": {"Key": KEY}}]}})
+MANY_KEYS = Answer({"Responses": {"t": []}, "UnprocessedKeys": {"t": {"Keys": [KEY]}}})
+THROTTLED_TRANSACTION = build_cancellation({"Code": "None"}, {"Code": "ThrottlingError"})
+CONFLICT = build_cancellation({"Code": "TransactionConflict"})
+QUOTED = build_refusal({**ITEM, "log": {"S": "ThrottlingException"}})
+
+
+@pytest.mark.parametrize(
+    ("method", "outcomes", "is_counted"),
+    [
+        ("put_item", [THROTTLED, Answer()], True),
+        ("batch_write_item", [UNPROCESSED], True),
+        ("batch_get_item", [MANY_KEYS], True),
+        ("transact_write_items", [THROTTLED_TRANSACTION], True),
+        ("batch_execute_statement", [build_statement_error("ThrottlingError")], True),
+        ("batch_execute_statement", [build_statement_error("DuplicateItem")], False),
+        ("transact_write_items", [CONFLICT], False),
+        ("put_item", [QUOTED], False),
+        ("put_item", [FAILED, Answer()], False),
+        ("query", [Answer({"Items": [ITEM], "Count": 1})], False),
+    ],
+)
+def test_throttled_requests_are_counted(
+    method: str,
+    outcomes: list[Answer],
+    is_counted: bool,
+    wire: StubWire,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    direct = open_direct(wire)
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "api")
+    wire.expect(*outcomes)
+    call(direct, method, next(values for name, values, _ in REQUESTS if name == method))
+    assert read_values(capsys.readouterr().out) == ({"RequestsThrottled": 1} if is_counted else {})
+
+
+def test_a_long_answer_without_some_keys_is_not_throttled(
+    wire: StubWire, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    direct = open_direct(wire)
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "api")
+    large = {"Responses": {"t": [{**KEY, "x": {"S": "x" * 8_000_000}}]}}
+    wire.expect(Answer({**large, "UnprocessedKeys": {"t": {"Keys": [KEY]}}}))
+    call(direct, "batch_get_item", REQUESTS[3][1])
+    assert capsys.readouterr().out == ""
 
 
 def test_expired_credentials_are_refreshed(wire: StubWire) -> None:
