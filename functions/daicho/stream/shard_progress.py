@@ -8,7 +8,7 @@ from functools import cached_property
 
 from daicho.layout.heartbeats import HeartbeatName
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.protocols import StreamShard
+from daicho.storage.protocols import StreamDescription, StreamShard
 from daicho.stream.claims import ShardClaims
 from daicho.stream.records import SINGLE_SHARD
 
@@ -19,6 +19,10 @@ class EmulatedStream:
     def list_shards(self) -> tuple[StreamShard, ...]:
         """The shard, by the name that the projector gives it."""
         return (StreamShard(SINGLE_SHARD),)
+
+    def describe(self) -> StreamDescription:
+        """It keeps every record, and has no label."""
+        return StreamDescription("", True, self.list_shards())
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,17 @@ class StreamProgress:
         return tuple(
             shard.id for shard in self.shards if shard.is_closed and self._has_begun_child(shard.id)
         )
+
+    def list_unfinished(self) -> tuple[str, ...]:
+        """The shards of which a record may not be handled yet."""
+        finished = set(self.list_finished())
+        return tuple(shard.id for shard in self.shards if shard.id not in finished)
+
+    def has_begun_roots(self) -> bool:
+        """Whether the projector has begun with every shard whose parent is not described."""
+        described = {shard.id for shard in self.shards}
+        roots = [shard.id for shard in self.shards if shard.parent not in described]
+        return all(root in self.items and bool(self.items[root].low_watermark) for root in roots)
 
     def count_open(self) -> int:
         """The number of shards that get records."""

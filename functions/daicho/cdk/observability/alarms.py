@@ -201,7 +201,7 @@ def _list_rollup_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
         metric=metrics.rollup_lag,
         threshold=MAX_ROLLUP_LAG.to_seconds(),
         periods=2,
-        text="A slot has been dirty for more than five minutes.",
+        text="A slot is dirty, or the stream late, for more than five minutes.",
     )
 
 
@@ -329,7 +329,7 @@ def _list_api_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="stored data is damaged",
         metric=metrics.get_custom("StoredDataDamaged", "table", "Sum"),
-        text="Stored items are not as the library writes them. The log names them.",
+        text="Stored items are wrong, or records of the stream are lost. The log says which.",
     )
     yield AlarmProps(
         name="api is slow",

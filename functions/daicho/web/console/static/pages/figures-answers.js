@@ -82,7 +82,7 @@ export function GroupAnswer({ data }) {
 function AsOf({ data }) {
   return html`<p class="freshness muted small">
     <i class=${data.rolled_up ? "dot" : "dot live"} aria-hidden="true"></i>
-    <span>${data.rolled_up ? "Rolled up" : "Live"}${data.as_of && html`${" · includes everything up to "}<${Time} value=${data.as_of} />`}</span>
+    <span>${data.rolled_up ? "Rolled up" : "Live"}${data.as_of && html`${" · includes everything up to "}<${Time} value=${data.as_of} />`}${data.uncertain && " · uncertain: later changes are missing until the stack is recovered"}</span>
   </p>`;
 }
 
