@@ -35,7 +35,8 @@ CODE = (
 
 STREAM_SIDE = (
     *("errors", "runtime", "plan", "storage", "search", "layout", "derive", "tally"),
-    *("jobs", "stream", "release", "redrive", "archive", "tenants", "rebuild", "verify", "sweep"),
+    *("jobs", "stream", "release", "redrive", "archive", "tenants", "rebuild", "verify"),
+    *("recovery", "sweep"),
 )
 """What the stream and scheduled functions load: neither Pydantic nor the resolver of events."""
 ENTITY_SIDE = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -148,9 +147,9 @@ class Totals:
     def read_as_of(self, *, live: bool) -> AsOf:
         """The stream time up to which the figures of a group include everything (rule 55).
 
-        It is read before the figures: they are as new, or newer. Its time is None if it is unknown, and for a
-        fast counter, whose votes are no stream records. ``live``: for sums of slots. Extremes are
-        read from an index, which is as new as rolled-up totals.
+        It is read before the figures: they are as new, or newer. Its time is None if it is unknown,
+        and for a fast counter, whose votes are no stream records. ``live``: for sums of slots.
+        Extremes are read from an index, which is as new as rolled-up totals.
         """
         if self.group.counter is not None:
             return AsOf(None)

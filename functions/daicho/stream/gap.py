@@ -11,15 +11,15 @@ One item holds both. The rollup compares it with the stream once a minute::
     reasons          why records are lost
     rev              the number of writes
 
-While there is a gap, the watermark of figures stays, rebuilds and purges wait, and `daicho.recovery`
-is what ends it.
+While there is a gap, the watermark of figures stays, and rebuilds and purges wait.
+`daicho.recovery` ends it.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
@@ -74,11 +74,9 @@ class StreamGap:
         if image is None:
             return cls()
         values = attributes.from_image(image)
-        lists = {name: tuple(values[name]) for name in ("unfinished", "reasons")}
-        texts = {
-            name: values[name] for name in ("label", "mapping", "missing_since", "begin", "found_at")
-        }
-        return cls(**texts, **lists, revision=values["rev"])
+        for name in ("unfinished", "reasons"):
+            values[name] = tuple(values[name])
+        return cls(**{name: values[name] for name in _STORED}, revision=values["rev"])
 
     @property
     def is_open(self) -> bool:
@@ -124,9 +122,9 @@ class StreamGap:
             reasons=(*self.reasons, *new),
         )
 
-    def end(self, label: str, mapping: str, unfinished: Collection[str]) -> StreamGap:
-        """The item once the gap is recovered: the stream is the one that the table has now."""
-        return StreamGap(label, mapping, tuple(sorted(unfinished)), revision=self.revision)
+    def end(self, label: str, unfinished: Collection[str]) -> StreamGap:
+        """The item once the gap is recovered. The stream, and the mapping, are those of now."""
+        return StreamGap(label, "", tuple(sorted(unfinished)), revision=self.revision)
 
     def build_put(self) -> Put:
         """The put of the item, if the stored one is as this one was read."""
@@ -136,6 +134,9 @@ class StreamGap:
         if not self.revision:
             return Put(item, "attribute_not_exists(rev)")
         return Put(item, "rev = :rev", values={":rev": attributes.to_value(self.revision)})
+
+
+_STORED = tuple(field.name for field in fields(StreamGap) if field.name != "revision")
 
 
 def read_gap(store: GetsItems) -> StreamGap:
