@@ -134,7 +134,7 @@ class EndPhase(Phase):
             return "the table got another stream meanwhile: recover again"
         items = read_shards(on.store, [shard.id for shard in stream.shards])
         unfinished = StreamProgress(stream.shards, items).list_unfinished()
-        if not try_put(on.store, gap.end(stream.label, unfinished).build_put()):
+        if not try_put(on.store, gap.end(stream.label, unfinished, on.now()).build_put()):
             return "the stream was looked at meanwhile: recover again"
         return ""
 

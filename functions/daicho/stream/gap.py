@@ -6,6 +6,7 @@ One item holds both. The rollup compares it with the stream once a minute::
     label, mapping   the stream, and the event source mapping of the projector
     unfinished       the shards of which not every record was handled yet
     missing_since    when an unfinished shard was first not described
+    seen_at          when the stream was first seen
     begin            figures include what was made before; until the gap is recovered
     found_at         when the gap was found: its id
     reasons          why records are lost
@@ -63,6 +64,7 @@ class StreamGap:
     mapping: str = ""
     unfinished: tuple[str, ...] = ()
     missing_since: str = ""
+    seen_at: str = ""
     begin: str = ""
     found_at: str = ""
     reasons: tuple[str, ...] = ()
@@ -92,7 +94,7 @@ class StreamGap:
         """The item after a run. ``live``: the time up to which figures include everything."""
         at = keys.render_instant(now)
         if not self.revision:
-            self = replace(self, label=seen.label, mapping=seen.mapping)  # noqa: PLW0642
+            self = replace(self, label=seen.label, mapping=seen.mapping, seen_at=at)  # noqa: PLW0642
         since = (self.missing_since or at) if seen.lost else ""
         reasons = list(seen.reasons)
         if seen.label != self.label:
@@ -122,9 +124,10 @@ class StreamGap:
             reasons=(*self.reasons, *new),
         )
 
-    def end(self, label: str, unfinished: Collection[str]) -> StreamGap:
+    def end(self, label: str, unfinished: Collection[str], now: dt.datetime) -> StreamGap:
         """The item once the gap is recovered. The stream, and the mapping, are those of now."""
-        return StreamGap(label, "", tuple(sorted(unfinished)), revision=self.revision)
+        at, shards = keys.render_instant(now), tuple(sorted(unfinished))
+        return StreamGap(label, unfinished=shards, seen_at=at, revision=self.revision)
 
     def build_put(self) -> Put:
         """The put of the item, if the stored one is as this one was read."""

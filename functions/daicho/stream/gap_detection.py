@@ -24,6 +24,7 @@ from daicho.stream.failed_batch import ON_FAILURE_PREFIX, parse_shard
 from daicho.stream.gap import Sighting, StreamGap
 from daicho.stream.shard_items import read_shard, read_shards
 from daicho.stream.shard_progress import StreamProgress
+from daicho.tally.watermark import Watermark
 
 DISABLED_LAG_S = 3600.0
 """The lag that a disabled mapping counts as: it grows until somebody enables the mapping."""
@@ -48,17 +49,17 @@ class GapDetector:
     read_state: Callable[[str], str | None] = lambda _: ENABLED_STATES[0]
 
     def look(
-        self, description: StreamDescription, progress: StreamProgress, live: str
+        self, description: StreamDescription, progress: StreamProgress, before: Watermark
     ) -> tuple[StreamGap, float]:
         """The gap after this run, and by how many seconds the stream is stopped.
 
-        ``live``: the time up to which figures include everything, as it is stored.
+        ``before``: the watermark as the run before has stored it.
 
         Raises:
             StoreError: a store does not answer.
         """
         stored = gap.read_gap(self.store)
-        reasons = list(self._list_reasons(description, progress))
+        reasons = list(self._list_reasons(description, progress, before.low_time or stored.seen_at))
         state = self.read_state(self.mapping) if self.mapping else ENABLED_STATES[0]
         if state is None:
             reasons.append(NO_MAPPING)
@@ -69,7 +70,7 @@ class GapDetector:
             self._list_lost_shards(stored, progress),
             tuple(reasons),
         )
-        after = stored.observe(seen, live, self.now())
+        after = stored.observe(seen, before.live, self.now())
         if after != stored:
             # Refused: a run that overlaps has stored what it saw. The next one looks again.
             try_put(self.store, after.build_put())
@@ -79,11 +80,11 @@ class GapDetector:
         return after, DISABLED_LAG_S if is_disabled else 0.0
 
     def _list_reasons(
-        self, description: StreamDescription, progress: StreamProgress
+        self, description: StreamDescription, progress: StreamProgress, low_time: str
     ) -> Iterator[str]:
         if not description.is_enabled:
             yield gap.DISABLED
-        low_time = progress.find_low_time()
+        # That of the run before: nobody has seen what was removed since then, if no run came.
         keeps_all = not description.label  # as the local AWS does
         if low_time and not keeps_all and low_time < keys.render_instant(self.now() - gap.MAX_AGE):
             yield gap.LATE

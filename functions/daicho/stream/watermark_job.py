@@ -66,6 +66,7 @@ class RunStart:
     at: dt.datetime
     quiet_shards: tuple[int, int]
     open_count: int
+    low_time: str = ""
     gap: bool = False
     lag: float = 0.0
 
@@ -106,7 +107,12 @@ class WatermarkJob:
         try:
             now = self.now()
             raised = start.stored.advance(
-                start.live, start.at, now, is_complete=is_complete, gap=start.gap
+                start.live,
+                start.at,
+                now,
+                is_complete=is_complete,
+                low_time=start.low_time,
+                gap=start.gap,
             )
             if raised is not None:
                 # Refused: a run that overlaps has stored its own, which is as good.
@@ -120,7 +126,7 @@ class WatermarkJob:
         stored = Watermark.from_item(self.store.get(watermark.WATERMARK_KEY, consistent=True))
         description = self._stream.describe()
         progress = self._read_progress(description.shards)
-        gap, stop = self._detector.look(description, progress, stored.live)
+        gap, stop = self._detector.look(description, progress, stored)
         low_time = _subtract_tolerance(progress.find_low_time())
         # Nothing new is known without a later time, so the bucket is not read.
         is_later = gap.is_certain and low_time > stored.live
@@ -132,7 +138,8 @@ class WatermarkJob:
         )
         live = low_time if is_raised else stored.live
         lag = max(stop, _compute_lag(low_time, now))
-        return RunStart(stored, live, now, quiet, progress.count_open(), gap.is_open, lag)
+        open_count = progress.count_open()
+        return RunStart(stored, live, now, quiet, open_count, low_time, gap.is_open, lag)
 
     def _read_progress(self, shards: Sequence[StreamShard]) -> StreamProgress:
         """The progress of all shards, and the claims of all that may have any.

@@ -8,6 +8,7 @@ One item holds it. The rollup replaces it once a minute, and readers of figures 
     live_before, rolled_up_before   the times until then
     since             when readers begin to use ``live``; ``rolled_up`` is used `LAG` later
     read_at           when a run had read ``live``
+    low_time          what was made before is handled, or set aside (rule 31)
     gap               true while records are lost and not recovered (rule 60); the times stay then
     rev               the number of writes
 
@@ -63,6 +64,7 @@ class Watermark:
     since: dt.datetime = _NEVER
     read_at: dt.datetime = _NEVER
     revision: int = 0
+    low_time: str = ""
     gap: bool = False
 
     @classmethod
@@ -78,6 +80,7 @@ class Watermark:
             dt.datetime.fromisoformat(image["since"]["S"]),
             dt.datetime.fromisoformat(image["read_at"]["S"]),
             int(image["rev"]["N"]),
+            attributes.get_text(image, "low_time") or "",
             "gap" in image,
         )
 
@@ -88,6 +91,7 @@ class Watermark:
         now: dt.datetime,
         *,
         is_complete: bool,
+        low_time: str = "",
         gap: bool = False,
     ) -> Watermark | None:
         """The watermark that a run stores at its end; None if the times of this one are too new.
@@ -107,6 +111,7 @@ class Watermark:
             max(self.since + TERM, now),
             read_at,
             self.revision + 1,
+            low_time,
             gap,
         )
 

@@ -63,6 +63,7 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "55": ("as of", "as of, set aside", "as of, cut off"),
     "56": ("dismissals", "disputed dismissals"),
     "57": ("repairs",),
+    "60": ("gaps", "gaps beside redrives"),
     "fast": (LIKES,),
     "figures": FIGURES,
     "rows": ("rows",),
