@@ -73,7 +73,7 @@ class PreparePhase(Phase):
     def _void(self, gap: StreamGap, stream: StreamDescription) -> str:
         """Make void what is left; returns why the recovery must wait for somebody, or ""."""
         on, now = self.on, self.on.now()
-        retire_lost_shards(on.store, stream, gap.unfinished, now)
+        retire_lost_shards(on.store, stream.label, gap.earlier, now)
         if "settled" not in self._notes:
             settled = keys.render_instant(now + dt.timedelta(seconds=on.settle))
             self._notes.update(label=stream.label, settled=settled)
@@ -81,7 +81,7 @@ class PreparePhase(Phase):
         name = move_lost_batches(on.failures, stream.label, emulated=not stream.label)
         if name:
             return f"{name} is not applied: daicho redrive, then recover again"
-        if shard := void_claims(on.store, on.failures, stream, now):
+        if shard := void_claims(on.store, on.failures, stream.label, now):
             return f"claims of {shard} are open: daicho redrive, then recover again"
         return ""
 

@@ -13,7 +13,7 @@ import datetime as dt
 from collections.abc import Iterable
 
 from daicho.storage.bucket import Bucket
-from daicho.storage.protocols import StreamDescription, try_update
+from daicho.storage.protocols import try_update
 from daicho.storage.table import Table
 from daicho.stream.claims import (
     MAX_FINISHED,
@@ -35,18 +35,21 @@ MAX_ATTEMPTS = 20
 """Attempts while redrives change the claims of a shard."""
 
 
-def retire_lost_shards(
-    store: Table, stream: StreamDescription, unfinished: Iterable[str], now: dt.datetime
-) -> None:
-    """Retire the shards that the stream does not have any more (rule 48).
+def retire_lost_shards(store: Table, label: str, earlier: Iterable[str], now: dt.datetime) -> None:
+    """Retire the shards of earlier streams (rule 48). ``label``: of the stream of now.
 
-    Otherwise a late batch of one could write a slot while the tally is recomputed.
+    Otherwise a late batch of one could write a slot while the tally is recomputed. That a shard is
+    not described proves nothing: a description may be an earlier one.
 
     Raises:
         StoreError: not all of them may be retired; call again.
     """
-    described = {shard.id for shard in stream.shards}
-    for shard in sorted({*unfinished, *list_quarantined(store)} - described):
+    quarantined = [
+        shard
+        for shard in list_quarantined(store)
+        if all(is_earlier(claim.seq, label) for claim in read_shard(store, shard).claims.values())
+    ]
+    for shard in sorted({*earlier, *quarantined}):
         try_update(store, retire_update(shard, now))  # refused: it is retired
 
 
@@ -74,27 +77,31 @@ def _is_of_earlier_stream(name: str, body: bytes, label: str, *, emulated: bool)
         records = OnFailureRecord.parse(name, body).parse_batch(emulated=emulated).records
     except (UnreadableBatchError, EventError):
         return False  # nobody knows what it is
-    is_earlier = all(record.seq < f"{label}#" for record in records)
-    return is_earlier and not all(record.expired for record in records)
+    has_passed = all(is_earlier(record.seq, label) for record in records)
+    return has_passed and not all(record.expired for record in records)
 
 
-def void_claims(store: Table, failures: Bucket, stream: StreamDescription, now: dt.datetime) -> str:
+def is_earlier(seq: str, label: str) -> bool:
+    """Whether a number is of an earlier stream than the one with this label (rule 1)."""
+    return seq < f"{label}#"
+
+
+def void_claims(store: Table, failures: Bucket, label: str, now: dt.datetime) -> str:
     """Make the claims done that no redrive will; returns a shard with others, or "".
 
-    Those are the claims of shards that the stream does not have any more, and those whose record is
-    lost. It is called when no batch is left that Lambda gave up.
+    Those are the claims of earlier streams, and those whose record is lost. It is called when no
+    batch is left that Lambda gave up.
 
     Raises:
         UnavailableError: a store does not answer; call again.
     """
-    described = {shard.id for shard in stream.shards}
     for shard in list(list_quarantined(store)):
         for _ in range(MAX_ATTEMPTS):
             item = read_shard(store, shard)
             void = [
                 claim
                 for claim in item.open_claims
-                if shard not in described or _is_lost(failures, shard, claim)
+                if is_earlier(claim.seq, label) or _is_lost(failures, shard, claim)
             ]
             if not void:
                 break

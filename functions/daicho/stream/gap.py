@@ -5,6 +5,7 @@ One item holds both. The rollup compares it with the stream once a minute::
     PK #stream   SK gap
     label, mapping   the stream, and the event source mapping of the projector
     unfinished       the shards of which not every record was handled yet
+    earlier          the same of earlier streams, while there is a gap
     missing_since    when an unfinished shard was first not described
     seen_at          when the stream was first seen
     begin            figures include what was made before; until the gap is recovered
@@ -34,8 +35,8 @@ MAX_AGE = dt.timedelta(hours=23)
 """How old the low time may be: the stream keeps a record for an hour longer."""
 MISSING_TIME = dt.timedelta(minutes=2)
 """For so long an unfinished shard is not described until it counts as lost."""
-MAX_UNFINISHED = 4_000
-"""Shards that the item names: it may have 400 KB. Of more, none is looked for."""
+MAX_SHARDS = 4_000
+"""Shards that the item names: it may have 400 KB. Others are not looked for."""
 DISABLED = "the table's stream is disabled: changes get no record"
 LATE = "records of the last 23 hours and more were not handled before the stream removes them"
 
@@ -63,6 +64,7 @@ class StreamGap:
     label: str = ""
     mapping: str = ""
     unfinished: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
     missing_since: str = ""
     seen_at: str = ""
     begin: str = ""
@@ -76,7 +78,7 @@ class StreamGap:
         if image is None:
             return cls()
         values = attributes.from_image(image)
-        for name in ("unfinished", "reasons"):
+        for name in ("unfinished", "earlier", "reasons"):
             values[name] = tuple(values[name])
         return cls(**{name: values[name] for name in _STORED}, revision=values["rev"])
 
@@ -92,27 +94,38 @@ class StreamGap:
 
     def observe(self, seen: Sighting, live: str, now: dt.datetime) -> StreamGap:
         """The item after a run. ``live``: the time up to which figures include everything."""
-        at = keys.render_instant(now)
+        at, after = keys.render_instant(now), self
         if not self.revision:
-            self = replace(self, label=seen.label, mapping=seen.mapping, seen_at=at)  # noqa: PLW0642
-        since = (self.missing_since or at) if seen.lost else ""
+            after = replace(self, label=seen.label, mapping=seen.mapping, seen_at=at)
         reasons = list(seen.reasons)
-        if seen.label != self.label:
-            reasons.append(f"the table has the stream {seen.label}, not {self.label}")
-        if seen.mapping != self.mapping and seen.mapping and self.mapping:
-            reasons.append(f"the projector has the mapping {seen.mapping}, not {self.mapping}")
+        if seen.label != after.label:
+            reasons.append(f"the table has the stream {seen.label}, not {after.label}")
+        if seen.mapping and after.mapping not in ("", seen.mapping):
+            reasons.append(f"the projector has the mapping {seen.mapping}, not {after.mapping}")
+        since = (self.missing_since or at) if seen.lost else ""
         if since and dt.datetime.fromisoformat(since) + MISSING_TIME <= now:
             reasons += [f"{shard} is gone, and was not read to its end" for shard in seen.lost]
-        if reasons:
-            return self.add_reasons(reasons, live, now)
-        if self.is_open:
+            since = ""
+        after = replace(after._adopt(seen, keeps=bool(since)), missing_since=since)
+        return after.add_reasons(reasons, live, now) if reasons else after
+
+    def _adopt(self, seen: Sighting, *, keeps: bool) -> StreamGap:
+        """The same with the stream of now. ``keeps``: shards are missing, maybe for a moment.
+
+        Numbers of a stream with an earlier label are lower than those that are stored: it stays.
+        """
+        if seen.label < self.label:
             return self
-        unfinished = tuple(sorted(seen.unfinished))
-        if since:
-            return replace(self, missing_since=since)
-        kept = unfinished if len(unfinished) <= MAX_UNFINISHED else ()
+        earlier = self.earlier
+        if seen.label > self.label:
+            earlier, keeps = tuple(sorted({*earlier, *self.unfinished})), False
+        unfinished = self.unfinished if keeps else tuple(sorted(seen.unfinished))
+        if len(unfinished) + len(earlier) > MAX_SHARDS:
+            unfinished, earlier = unfinished[:MAX_SHARDS], ()
         mapping = seen.mapping or self.mapping
-        return replace(self, unfinished=kept, missing_since="", mapping=mapping)
+        return replace(
+            self, label=seen.label, mapping=mapping, unfinished=unfinished, earlier=earlier
+        )
 
     def add_reasons(self, reasons: Collection[str], live: str, now: dt.datetime) -> StreamGap:
         """The same with more reasons. The first ones begin the gap."""

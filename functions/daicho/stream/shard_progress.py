@@ -8,21 +8,17 @@ from functools import cached_property
 
 from daicho.layout.heartbeats import HeartbeatName
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.protocols import StreamDescription, StreamShard
+from daicho.storage.protocols import DescribesStream, StreamShard
 from daicho.stream.claims import ShardClaims
 from daicho.stream.records import SINGLE_SHARD
 
 
-class EmulatedStream:
+class EmulatedStream(DescribesStream):
     """The stream of the local AWS: one shard, which its events do not name."""
 
     def list_shards(self) -> tuple[StreamShard, ...]:
         """The shard, by the name that the projector gives it."""
         return (StreamShard(SINGLE_SHARD),)
-
-    def describe(self) -> StreamDescription:
-        """It keeps every record, and has no label."""
-        return StreamDescription("", True, self.list_shards())
 
 
 @dataclass(frozen=True)

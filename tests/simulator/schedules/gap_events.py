@@ -20,7 +20,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.stream.claims import QUARANTINE_PREFIX
 from daicho.stream.gap import GAP_KEY, StreamGap, read_gap
 from daicho.tally.watermark import WATERMARK_KEY, Watermark
-from daicho.testing.faults.processes import SimulatedProcess
+from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 from daicho.testing.oracle.stream_history import is_base_item
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
 from daicho.testing.stack_settings import ENVIRONMENT, FAILURE_BUCKET, TABLE
@@ -197,7 +197,10 @@ class GapEvents(EventOwner):
         oldest = self._deployment.clock.now() + dt.timedelta(seconds=seconds) - LIFETIME
         if seconds >= MINUTE_S:
             self._lambda.land_late_requests()
-        self._lambda.end_processes(lambda each: each.name in FUNCTIONS and each.began < oldest)
+        running = get_running_process()  # its own pause is what passes
+        self._lambda.end_processes(
+            lambda each: each.name in FUNCTIONS and each.began < oldest and each is not running
+        )
 
     # --- Recoveries ---------------------------------------------------------------------------
 
