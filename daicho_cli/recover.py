@@ -11,7 +11,7 @@ from daicho.jobs.lease import is_under_way
 from daicho.jobs.state_machine import StateMachine
 from daicho.operations.stack_state import describe_gap
 from daicho.plan import Ledger
-from daicho.recovery.recovery import NO_GAP, declare_gap, request_recovery
+from daicho.recovery.recovery import NO_GAP, check_recovery, declare_gap, request_recovery
 from daicho.release.states import read_recorded_states
 from daicho.runtime.clock import utc_now
 from daicho.storage import keys
@@ -70,8 +70,7 @@ def recover(  # the command's options
         machine = StateMachine(found["JobMachineArn"], found.endpoint, found.region)
         job = _find_running(table)
         if job is None:
-            if not gap.is_open:
-                raise CommandError(NO_GAP)
+            check_recovery(table, utc_now())
             apply_records(LambdaInvoker.find("Redrive", stage, stack))
             asked = VerifyJob("", keys.render_instant(utc_now()), asked_by=getpass.getuser())
             asked.rate, asked.total = rate, size.items

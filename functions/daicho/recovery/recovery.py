@@ -6,6 +6,7 @@ import datetime as dt
 from typing import ClassVar
 
 from daicho.errors import Conflict, Invalid
+from daicho.jobs.lease import is_under_way
 from daicho.layout.backfill_state import RECORDED_KEY
 from daicho.plan import Ledger
 from daicho.recovery.phases import EndPhase, PreparePhase
@@ -14,7 +15,7 @@ from daicho.storage.protocols import try_put
 from daicho.storage.table import Table
 from daicho.stream.gap import StreamGap, read_gap
 from daicho.tally.watermark import WATERMARK_KEY, Watermark
-from daicho.verify.job import VerifyJob, request_verification
+from daicho.verify.job import VerifyJob, find_verification, request_verification
 from daicho.verify.steps import Phase
 from daicho.verify.verify import PHASES, VerifyWorker
 
@@ -27,14 +28,12 @@ class RecoveryWorker(VerifyWorker):
     phases: ClassVar[tuple[type[Phase], ...]] = (PreparePhase, *PHASES, EndPhase)
 
 
-def request_recovery(store: Table, asked: VerifyJob, ledger: Ledger) -> VerifyJob:
-    """Record a request to end the gap of a table; returns the job.
-
-    ``asked``: the time and the rate of it, and who asks.
+def check_recovery(store: Table, now: dt.datetime) -> StreamGap:
+    """The gap of a table that can be recovered now.
 
     Raises:
         Invalid: there is no gap.
-        Conflict: another verification or recovery, or a deployment, is under way.
+        Conflict: a verification, another recovery or a deployment is under way.
         StoreError: the table does not answer.
     """
     gap = read_gap(store)
@@ -42,6 +41,21 @@ def request_recovery(store: Table, asked: VerifyJob, ledger: Ledger) -> VerifyJo
         raise Invalid(NO_GAP)
     if store.get(RECORDED_KEY, consistent=True) is not None and read_deployed(store) is None:
         raise Conflict("a deployment is under way: recover when it is over")
+    job = find_verification(store)
+    if job is not None and is_under_way(job, now):
+        raise Conflict(f"verification {job.id} is under way: wait for its end")
+    return gap
+
+
+def request_recovery(store: Table, asked: VerifyJob, ledger: Ledger) -> VerifyJob:
+    """Record a request to end the gap of a table; returns the job.
+
+    ``asked``: the time and the rate of it, and who asks.
+
+    Raises:
+        Invalid, Conflict, StoreError: see `check_recovery`.
+    """
+    gap = check_recovery(store, dt.datetime.fromisoformat(asked.asked_at))
     asked.repair, asked.recovers = True, gap.found_at
     return request_verification(store, asked, ledger)
 

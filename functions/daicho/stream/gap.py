@@ -7,7 +7,7 @@ One item holds both. The rollup compares it with the stream once a minute::
     unfinished       the shards of which not every record was handled yet
     earlier          the same of earlier streams, while there is a gap
     missing_since    when an unfinished shard was first not described
-    seen_at          when the stream was first seen
+    seen_at          when the stream was first seen, or the last gap ended
     begin            figures include what was made before; until the gap is recovered
     found_at         when the gap was found: its id
     reasons          why records are lost

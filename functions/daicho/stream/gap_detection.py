@@ -59,7 +59,9 @@ class GapDetector:
             StoreError: a store does not answer.
         """
         stored = gap.read_gap(self.store)
-        reasons = list(self._list_reasons(description, progress, before.low_time or stored.seen_at))
+        # That of the run before: if none came, nobody has seen what was removed meanwhile.
+        low_time = max(before.low_time or progress.find_low_time(), stored.seen_at)
+        reasons = list(self._list_reasons(description, progress, low_time))
         state = self.read_state(self.mapping) if self.mapping else ENABLED_STATES[0]
         if state is None:
             reasons.append(NO_MAPPING)
@@ -84,7 +86,6 @@ class GapDetector:
     ) -> Iterator[str]:
         if not description.is_enabled:
             yield gap.DISABLED
-        # That of the run before: nobody has seen what was removed since then, if no run came.
         keeps_all = not description.label  # as the local AWS does
         if low_time and not keeps_all and low_time < keys.render_instant(self.now() - gap.MAX_AGE):
             yield gap.LATE

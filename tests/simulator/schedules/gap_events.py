@@ -57,7 +57,7 @@ class GapEvents(EventOwner):
         )
         self._lost_since: float | None = None
         self._differences: list[str] = []
-        self._job = ""
+        self._job, self._pause = "", 0
         deployment.additional_settings.append(lambda _version: HEARTBEATS)
         deployment.observers += (self._note_unseen, self._check_times)
         deployment.clock.before_advance.append(self._end_outlived)
@@ -207,6 +207,9 @@ class GapEvents(EventOwner):
     def recover(self) -> None:
         """A recovery begins, or a step of one; or a step continues, while records arrive."""
         running = [each for each in self._lambda.detached if each.name == RECOVERY]
+        if self._pause and self._choices.draw_bool(0.7):
+            self._deployment.clock.advance(self._pause)
+            self._pause = 0
         if running and self._choices.draw_bool(0.9):
             self._continue(self._choices.pick(running))
         elif not self._lambda.is_crowded:
@@ -274,8 +277,7 @@ class GapEvents(EventOwner):
         job = find_verification(self._deployment.open_table())
         if job is not None:
             self._note(f"recovery {job.id}: {job.phase} {job.state} {job.outcome} {job.reason}")
-        if step.wait and self._choices.draw_bool(0.7):
-            self._deployment.clock.advance(step.wait)
+        self._pause = step.wait
         return step.to_json()
 
     # --- The end ------------------------------------------------------------------------------
