@@ -80,6 +80,11 @@ def expected(stage: Synthesis, name: str) -> Allowed:
         found[arn(table, attribute="StreamArn")] = {
             f"dynamodb:{action}" for action in grants.STREAM_DESCRIBE
         }
+    if name == "rollup":
+        role = role_of(stage, name)
+        (mapping,) = [each for each in allowed(stage, role) if ":event-source-mapping:" in each]
+        assert "ProjectorMapping" in mapping
+        found[mapping] = {f"lambda:{action}" for action in grants.MAPPING_READ}
     if name == "release":
         found[text({"Ref": "AWS::StackId"})] = {
             f"cloudformation:{action}" for action in grants.STACK_DESCRIBE

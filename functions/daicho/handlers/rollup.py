@@ -49,9 +49,8 @@ def build(
         retires = settle and budget.has_time_left
         retired = retirement.retire_if_due() if retires else 0
         lag = report.age_of_oldest_mark(now())
-        if start is not None:
-            lag = max(lag, start.lag)
-            emit_damage(int(start.gap))
+        lag, is_lost = (max(lag, start.lag), start.gap) if start else (lag, False)
+        emit_damage(int(is_lost))
         emit({**report.counts(), "ShardsRetired": retired}, {"RollupLag": lag} if lag else NONE)
         return dict(vars(report))
 

@@ -148,7 +148,7 @@ def find_obstacle(gap: StreamGap, stream: StreamDescription, id: str) -> str:
     if not stream.is_enabled:
         return f"{DISABLED}. Deploy the stack, so that its functions read the stream"
     if gap.label and stream.label < gap.label:
-        return f"the label {stream.label} of the stream is before {gap.label}: numbers do not go on"
+        return f"the stream's label {stream.label} is before {gap.label}: its numbers are too low"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""A recovery as it is asked for, and the worker that runs the steps of recoveries (rule 60)."""
+"""The request of a recovery, and the worker that runs the steps of recoveries (rule 60)."""
 
 from __future__ import annotations
 

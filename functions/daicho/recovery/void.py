@@ -1,10 +1,10 @@
 """Makes void what a gap has left: shards, claims and batches that nothing will ever complete.
 
-Nothing is deleted. A shard that is not described any more is retired, so that no late batch of it
-writes; a claim becomes done, so that no redrive applies its record; a batch that Lambda gave up
-goes where those are that were applied. What the records would have changed is computed anew.
+Nothing is deleted. A shard of an earlier stream is retired, so that no late batch of it writes. A
+claim becomes done, so that no redrive applies its record. A batch that Lambda gave up gets the name
+of one that was applied. What the records would have changed is computed again.
 
-Each function may be called again after a kill, and beside redrives: a claim is changed as read.
+Each function may be called again after a kill, and during redrives: a claim is changed as read.
 """
 
 from __future__ import annotations

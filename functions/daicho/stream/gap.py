@@ -89,7 +89,7 @@ class StreamGap:
 
     @property
     def is_certain(self) -> bool:
-        """Whether figures may be said to include everything up to a later time."""
+        """Whether figures may claim to include everything up to a later time."""
         return not (self.found_at or self.missing_since)
 
     def observe(self, seen: Sighting, live: str, now: dt.datetime) -> StreamGap:

@@ -1,8 +1,8 @@
 """Finds out, once a minute, whether records of the stream were lost (rule 60).
 
-A gap is found when the stream is disabled or another one, when the projector has another event
-source mapping, when a shard is gone that was not read to its end, when the projector is further
-behind than the stream keeps records, and when the record of a claim is lost.
+A gap is found when the stream is disabled or another one, or when the projector has another event
+source mapping. It is found too when a shard is gone that was not read to its end, when the
+projector is further behind than the stream keeps records, and when the record of a claim is lost.
 
 A mapping that is disabled, and heartbeats that are late, are no gap yet: they count as lag.
 """

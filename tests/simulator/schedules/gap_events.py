@@ -125,6 +125,7 @@ class GapEvents(EventOwner):
         """Nothing runs for longer than the stream keeps records."""
         if not self._is_seen():
             return
+        self._note(self._writer.write())
         self._lambda.end_all()
         hours = self._choices.pick((25, 30, 49))
         self._fault_counts["gap: too old"] += 1
@@ -135,6 +136,9 @@ class GapEvents(EventOwner):
             self._note_loss(record["dynamodb"]["ApproximateCreationDateTime"])
         if self._choices.draw_bool(0.5):
             self._lambda.run_to_end("rollup", {})
+        else:  # the projector is first, and finds records that are newer
+            self._note(self._writer.write())
+            self._deliver_all(4)
 
     def lose_payload(self) -> None:
         """The record of a claim disappears."""
@@ -170,7 +174,8 @@ class GapEvents(EventOwner):
                     yield record
 
     def _drop_waiting(self) -> None:
-        self._lambda.end_processes(lambda process: process in self._lambda.polled)
+        for process in list(self._lambda.polled):
+            self._lambda.time_out(process)  # some of them continue, with what nobody repeats
         for record in list(self._list_waiting()):
             self._note_loss(record["dynamodb"]["ApproximateCreationDateTime"])
         for mapping in self._deployment.mappings.values():
