@@ -60,7 +60,7 @@ class GapDetector:
         """
         stored = gap.read_gap(self.store)
         # That of the run before: if none came, nobody has seen what was removed meanwhile.
-        low_time = max(before.low_time or progress.find_low_time(), stored.seen_at)
+        low_time = max(before.low_time, stored.seen_at) or progress.find_low_time()
         reasons = list(self._list_reasons(description, progress, low_time))
         state = self.read_state(self.mapping) if self.mapping else ENABLED_STATES[0]
         if state is None:
