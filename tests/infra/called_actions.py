@@ -84,7 +84,6 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "transact_write_items": (),  # `TRANSACTED`
     "describe_table": ("dynamodb:DescribeTable",),
     "describe_stream": ("dynamodb:DescribeStream",),
-    "get_event_source_mapping": ("lambda:GetEventSourceMapping",),
     "start_execution": ("states:StartExecution",),
     "invoke": ("lambda:InvokeFunction",),
     "head_object": ("s3:GetObject",),

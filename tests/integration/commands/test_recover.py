@@ -20,8 +20,8 @@ from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
 from daicho.stream.gap import read_gap
 from daicho.verify.job import VerifyJob, find_verification, request_verification
+from daicho_cli import aws, verify
 from daicho_cli import recover as command
-from daicho_cli import verify
 from daicho_cli.main import app
 from daicho_cli.project import load_ledger
 
@@ -53,7 +53,7 @@ def calls(table: Table, monkeypatch: pytest.MonkeyPatch) -> Calls:
     made = Calls(table)
     monkeypatch.setattr(command, "StateMachine", lambda *_: made)
     monkeypatch.setattr(command, "apply_records", made.redrive)
-    monkeypatch.setattr(command.LambdaInvoker, "find", lambda *_: None)
+    monkeypatch.setattr(aws.LambdaInvoker, "find", lambda *_: None)
     monkeypatch.setattr(verify, "WATCH_S", 0.0)
     return made
 
@@ -131,7 +131,7 @@ def test_a_verification_beside_it_and_a_deployment_are_refused(
 
 def test_a_table_of_another_project_is_refused(run: Run, calls: Calls, table: Table) -> None:
     declare_gap(table, "lost", utc_now())
-    state = {"oldest": {"N": "1"}, "newest": {"N": "1"}, "plans": {"M": {}}}
+    state: dict[str, Any] = {"oldest": {"N": "1"}, "newest": {"N": "1"}, "plans": {"M": {}}}
     table.put({"PK": {"S": BACKFILL}, "SK": {"S": "Stranger"}, **state})
     result = run("recover", "--yes")
     assert (result.exit_code, calls.names) == (2, [])
