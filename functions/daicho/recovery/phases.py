@@ -140,7 +140,7 @@ class EndPhase(Phase):
 
 
 def find_obstacle(gap: StreamGap, stream: StreamDescription, id: str) -> str:
-    """Why a recovery cannot go on, or "". ``id``: of the gap that it is of."""
+    """Why a recovery cannot continue, or "". ``id``: of the gap that it is of."""
     if not gap.is_open:
         return "no records of the stream are lost: there is nothing to recover"
     if gap.found_at != id:
