@@ -96,9 +96,12 @@ class GapDetector:
         """The unfinished shards that are gone, unless Lambda has read them to their end.
 
         Lambda begins with a shard once its parent is at its end. So if every shard has begun whose
-        parent is gone, all that are gone were read: one of those follows each of them.
+        parent is gone, all that are gone were read: one of those follows each of them. A description
+        that is late lacks the newest shards; their names begin with a time.
         """
-        gone = sorted(set(stored.unfinished) - {shard.id for shard in progress.shards})
+        described = {shard.id for shard in progress.shards}
+        newest = max(described, default="")
+        gone = sorted(each for each in stored.unfinished if each < newest and each not in described)
         if not gone or progress.has_begun_roots():
             return []
         items = read_shards(self.store, gone)
