@@ -101,7 +101,8 @@ class GapDetector:
         """
         described = {shard.id for shard in progress.shards}
         newest = max(described, default="")
-        gone = sorted(each for each in stored.unfinished if each < newest and each not in described)
+        unfinished = set(stored.unfinished) - described
+        gone = sorted(each for each in unfinished if each < newest)
         if not gone or progress.has_begun_roots():
             return []
         items = read_shards(self.store, gone)
