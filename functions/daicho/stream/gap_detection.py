@@ -96,8 +96,8 @@ class GapDetector:
         """The unfinished shards that are gone, unless Lambda has read them to their end.
 
         Lambda begins with a shard once its parent is at its end. So if every shard has begun whose
-        parent is gone, all that are gone were read: one of those follows each of them. A description
-        that is late lacks the newest shards; their names begin with a time.
+        parent is gone, all that are gone were read: one of those follows each of them. A
+        description that is late lacks the newest shards; their names begin with a time.
         """
         described = {shard.id for shard in progress.shards}
         newest = max(described, default="")
