@@ -42,6 +42,9 @@ _SUMMARIES = {
         "Compare what is stored with what follows from the base items, while writes continue."
     ),
     "restore": "Move the items of a stage, a tenant or an entity back to an earlier moment.",
+    "recover": (
+        "Make derived state right after records of the stream were lost, while writes continue."
+    ),
     "plan": "Print what a deployment changes in a stage, what it costs, and what is refused.",
     "status": "Print each instance of each entity in a stage, with its state.",
     "user": "Create a user of a tenant in the user pool, with a password.",

@@ -126,6 +126,7 @@ def _format_instant(instant: str) -> str:
 
 
 MAX_WAIT_S = 60.0
+RECORDS_PER_CALL = 100
 Action = Literal["list", "apply"]
 Call = Callable[[Mapping[str, Any]], Answer]
 
@@ -148,7 +149,7 @@ def redrive(  # noqa: PLR0913, PLR0917  # the command's options
     limit: Annotated[
         int,
         typer.Option(min=1, max=1000, help="The number of records in one call of the function."),
-    ] = 100,
+    ] = RECORDS_PER_CALL,
     as_json: AsJson = False,
     dismisses: Annotated[
         bool,
@@ -248,6 +249,15 @@ def _run_with_progress_bar(
             update(description=f"redrive: {counts}")
 
         return run(call, action, limit, update_bar, claims)
+
+
+def apply_records(call: Call) -> RedriveTotals:
+    """Apply everything that can be applied, as the command does.
+
+    Raises:
+        CallError: the function does not answer.
+    """
+    return _run_with_progress_bar(call, "apply", RECORDS_PER_CALL, ())
 
 
 def _parse_chosen(chosen: Sequence[str]) -> list[ClaimId]:

@@ -10,11 +10,13 @@ from typing import Any
 from rich.console import Console
 
 from daicho.layout.backfill_state import BackfillState
+from daicho.operations.stack_state import describe_gap
 from daicho.plan import Ledger
 from daicho.rebuild.obstacles import count_set_aside
 from daicho.rebuild.recounts import list_recounts, render_aggregate
 from daicho.release.instance_states import InstanceState, InstanceStatus, list_instance_states
 from daicho.release.states import StageStates
+from daicho.stream.gap import StreamGap, read_gap
 from daicho.tally.slots import TallyName
 from daicho_cli.aws import StageOptions, find_stage
 from daicho_cli.options import LOCAL, AsJson, Endpoint, Region, StackFile, Stage, TableOfStage
@@ -119,13 +121,20 @@ def print_statuses(
     waiting: Sequence[str] = (),
     console: Console | None = None,
     set_aside: Mapping[str, int] = NOTHING,
+    gap: StreamGap | None = None,
 ) -> None:
     """Print the instances of each entity, and below them what differs from the checkout.
 
     ``waiting``: the tallies that wait for a recount. ``set_aside``: the records that are set aside,
-    by entity; "" is of those that could not be read.
+    by entity; "" is of those that could not be read. ``gap``: in which records were lost.
     """
     out = console or Console()
+    if gap is not None and gap.is_open:
+        line = (
+            f"Records of the stream are lost since {gap.begin or 'an unknown time'}: "
+            f"{'; '.join(gap.reasons)}. What follows from them is missing: daicho recover."
+        )
+        out.print(line, highlight=False, soft_wrap=True)
     table = build_table(f"Instances in {table_name}", COLUMNS)
     for status in statuses:
         for instance in status.instances:
@@ -159,16 +168,18 @@ def build_document(
     statuses: Sequence[EntityStatus],
     waiting: Sequence[str] = (),
     set_aside: Mapping[str, int] = NOTHING,
+    gap: StreamGap | None = None,
 ) -> dict[str, Any]:
     """The instances as plain JSON values. ``percent`` is None if it is not known.
 
     ``recounts``: the number of tallies that wait for a recount, by instance. ``set_aside``: see
-    `print_statuses`.
+    `print_statuses`. ``gap``: see `daicho.operations.stack_state.describe_gap`.
     """
     return {
         "table": table_name,
         "recounts": _count_tallies(waiting),
         "set_aside": dict(sorted(set_aside.items())),
+        "gap": None if gap is None else describe_gap(gap),
         "entities": [
             {
                 "entity": status.entity,
@@ -218,10 +229,11 @@ def status(
         deployed = find_stage(StageOptions(stack, table, stage, region, endpoint))
         waiting = list(list_recounts(deployed.table)) if deployed else []
         set_aside = count_set_aside(deployed.table) if deployed else NOTHING
+        gap = read_gap(deployed.table) if deployed else None
     if deployed is None:
         end_command("there is no table: nothing is deployed", INCOMPLETE)
     statuses = list_entity_statuses(ledger, deployed.states)
     if as_json:
-        print_json(build_document(deployed.table.name, statuses, waiting, set_aside))
+        print_json(build_document(deployed.table.name, statuses, waiting, set_aside, gap))
     else:
-        print_statuses(deployed.table.name, statuses, waiting, set_aside=set_aside)
+        print_statuses(deployed.table.name, statuses, waiting, set_aside=set_aside, gap=gap)

@@ -87,7 +87,7 @@ def verify(  # noqa: PLR0913, PLR0917  # the command's options
             job = request_verification(table, asked, load_ledger())
             machine = StateMachine(found["JobMachineArn"], found.endpoint, found.region)
             start_verification(machine, job)
-            job = _watch(table, job) if wait else job
+            job = watch_verification(table, job) if wait else job
         dollars = estimate_repair(job, found.region) if job is not None else 0.0
     if as_json:
         print_json(job.to_json() if job else {})
@@ -165,7 +165,7 @@ def _describe_state(job: VerifyJob, counts: dict[str, int]) -> str:
     return f"verification {job.id}: {job.outcome} · {compared} · {numbers}{reason}"
 
 
-def _watch(table: Table, job: VerifyJob) -> VerifyJob:
+def watch_verification(table: Table, job: VerifyJob) -> VerifyJob:
     """Show the progress until nothing works on it any more.
 
     Raises:

@@ -16,7 +16,7 @@ from daicho.declare.registry import Daicho
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Ledger
 from daicho.release.states import build_record_update
-from daicho.storage.protocols import StreamShard, apply_update
+from daicho.storage.protocols import DescribesStream, StreamShard, apply_update
 from daicho.storage.table import Table
 from tests.support.dynoxide import client
 from tests.support.stream_pump import SHARD
@@ -26,7 +26,7 @@ MAX_PAGE = 100
 
 
 @dataclass(frozen=True)
-class Stage:
+class Stage(DescribesStream):
     """A table. Each process makes its own of the same names."""
 
     endpoint: str

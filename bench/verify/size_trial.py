@@ -30,7 +30,7 @@ from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image, to_image
-from daicho.storage.protocols import StreamShard, apply_update
+from daicho.storage.protocols import DescribesStream, StreamShard, apply_update
 from daicho.storage.requests import Query
 from daicho.storage.table import open_table
 from daicho.stream.records import render_sequence
@@ -111,7 +111,7 @@ def list_blocks(items: int, totals: dict[str, Amount]) -> Iterator[list[Image]]:
         yield block
 
 
-class Stage:
+class Stage(DescribesStream):
     """The table in one process, its stream, and the function that consumes it."""
 
     def __init__(self, endpoint: str) -> None:

@@ -191,9 +191,9 @@ def estimate_watermark(traffic: Traffic, load: StreamLoad) -> tuple[Units, float
     seconds = max(1.0, traffic.days * SECONDS_A_DAY * traffic.stream.hours_a_day / 24)
     quiet = shards * math.exp(-load.records / seconds / shards * HEARTBEAT_AGE_S)
     heartbeats = active * _count_writes(shards, quiet) + idle * _count_writes(shards, shards)
-    # Each run stores the watermark. It reads the watermark, the index of claims, and each shard's
-    # item; then the list of recounts.
-    begun = measure_read(0) + measure_read(0, consistent=False) + shards * measure_read(0)
+    # Each run stores the watermark. It reads the watermark, what is known of the stream, the index
+    # of claims, and each shard's item; then the list of recounts.
+    begun = 2 * measure_read(0) + measure_read(0, consistent=False) + shards * measure_read(0)
     read = load.rollups * begun + (active + idle) * measure_read(0)
     return Units(read=read, write=load.rollups + heartbeats), active + idle
 

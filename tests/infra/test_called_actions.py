@@ -28,6 +28,8 @@ WITHOUT_A_CALL = {
     "archive": BY_LAMBDA,
     # Only who may list a bucket is answered 404, and not 403, if an object is missing.
     "forget": {"s3:ListBucket"},
+    # A function calls it, and no method of a store (`daicho.storage.stream_shards`).
+    "rollup": {"lambda:GetEventSourceMapping"},
 }
 DYNAMIC = ("api",)
 """Functions that read the names of indexes from the plan: they may query all."""

@@ -65,6 +65,15 @@ def arn(id: str, below: str = "", attribute: str = "Arn") -> str:
     return text({"Fn::Join": ["", [whole, below]]} if below else whole)
 
 
+def list_mappings(stage: Synthesis, name: str) -> Allowed:
+    """What the rollup may do with the projector's event source mapping, and with no other."""
+    found = allowed(stage, role_of(stage, name))
+    mappings = [each for each in found if ":event-source-mapping:" in each]
+    assert len(mappings) == (name == "rollup" and not stage.name.endswith("local"))
+    assert all("ProjectorMapping" in each for each in mappings)
+    return {each: {f"lambda:{action}" for action in grants.MAPPING_READ} for each in mappings}
+
+
 def expected(stage: Synthesis, name: str) -> Allowed:
     listed = GRANTED[name]
     (machine,) = stage.resources("StepFunctions::StateMachine")
@@ -80,6 +89,7 @@ def expected(stage: Synthesis, name: str) -> Allowed:
         found[arn(table, attribute="StreamArn")] = {
             f"dynamodb:{action}" for action in grants.STREAM_DESCRIBE
         }
+    found |= list_mappings(stage, name)
     if name == "release":
         found[text({"Ref": "AWS::StackId"})] = {
             f"cloudformation:{action}" for action in grants.STACK_DESCRIBE

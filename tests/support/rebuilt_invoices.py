@@ -19,7 +19,7 @@ from daicho.rebuild.requests import find_job
 from daicho.rebuild.stack_jobs import StackJobs
 from daicho.release.states import build_deployed_update, build_record_update
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.protocols import StreamShard, apply_update
+from daicho.storage.protocols import DescribesStream, StreamShard, apply_update
 from daicho.storage.table import Table
 from tests.support.changed_invoices import NOON, Stage
 from tests.support.stream_pump import SHARD, Consumer, Context, Pump, environment
@@ -40,7 +40,7 @@ def change_four(body: dict[str, Any]) -> None:
 
 
 @dataclass
-class House:
+class House(DescribesStream):
     """A stage with old invoices; at every pause its stream is fed, and totals are rolled up."""
 
     stage: Stage

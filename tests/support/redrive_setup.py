@@ -17,7 +17,7 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey, get_key
-from daicho.storage.protocols import StreamShard
+from daicho.storage.protocols import DescribesStream, StreamShard
 from daicho.storage.table import Table
 from daicho.stream import changes, claims
 from daicho.stream.changes import RecordChanges
@@ -75,7 +75,7 @@ class Turned:
 
 
 @dataclass
-class House:
+class House(DescribesStream):
     """One stream shard, and what works on it. ``broken``: the numbers that cannot be computed."""
 
     broken: set[int] = field(default_factory=set)

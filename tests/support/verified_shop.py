@@ -31,6 +31,7 @@ from daicho.archive.reader import ArchiveReader
 from daicho.book.book import Book
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
+from daicho.recovery.recovery import RecoveryWorker
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image
@@ -42,7 +43,6 @@ from daicho.testing.memory_deployment import DeliveryError
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, FAILURE_BUCKET
 from daicho.verify.findings import Finding, FindingStore
 from daicho.verify.job import VerifyJob, find_verification, request_verification
-from daicho.verify.verify import VerifyWorker
 
 STEP_S = 300.0
 
@@ -265,10 +265,10 @@ class VerifiedShop:
 
         return RetryBudget(remaining, 0.0, self._wait, lambda: 0.5)
 
-    def _build_worker(self) -> VerifyWorker:
+    def _build_worker(self) -> RecoveryWorker:
         deployment = self.deployment
         archive = ArchiveReader(self.open_bucket(ARCHIVE_BUCKET))
-        return VerifyWorker(
+        return RecoveryWorker(
             store=deployment.table.with_metering(),
             now=deployment.clock.now,
             settle=60,

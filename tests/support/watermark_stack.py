@@ -7,7 +7,7 @@ from typing import Any
 
 from daicho.errors import ThrottledError
 from daicho.layout.heartbeats import is_heartbeat
-from daicho.storage.protocols import StreamShard, apply_update
+from daicho.storage.protocols import StreamDescription, StreamShard, apply_update
 from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import Announcement, Claim
@@ -30,7 +30,7 @@ class Stack:
         self.table = Table(client, "daicho")
         self.bucket = MemoryBucket()
         self.shards = shards
-        self.is_failing = False
+        self.is_failing, self.is_enabled, self.label = False, True, "l"
         self.job = self.build_job()
 
     def build_job(self) -> WatermarkJob:
@@ -45,6 +45,9 @@ class Stack:
             raise ThrottledError("describe")
         return self.shards
 
+    def describe(self) -> StreamDescription:
+        return StreamDescription(self.label, self.is_enabled, self.list_shards())
+
     def announce(self, shard: str, number: int) -> dt.datetime:
         """A batch begins with a record that is made now; the time that follows from it."""
         now = self.clock.now()
@@ -54,6 +57,8 @@ class Stack:
 
     def claim(self, shard: str, number: int, entity: str = "Song") -> Claim:
         claim = Claim(f"l#{number:04}", "uncertain", entity, 1, self.clock.now())
+        name = claims.render_payload_name(shard, claim.seq)
+        self.bucket.create(name, b"{}", {}, "application/json")
         apply_update(self.table, claims.put_claim_update(shard, claim))
         return claim
 

@@ -36,7 +36,7 @@ CODE = (
 STREAM_SIDE = (
     *("errors", "runtime", "plan", "storage", "search", "layout", "derive", "tally"),
     *("jobs", "stream", "release", "redrive", "archive", "tenants", "rebuild", "verify"),
-    *("restore", "sweep"),
+    *("restore", "recovery", "sweep"),
 )
 """What the stream and scheduled functions load: neither Pydantic nor the resolver of events."""
 ENTITY_SIDE = (

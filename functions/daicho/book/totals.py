@@ -48,14 +48,14 @@ class BookTotals:
             name = f"{group.plan.name}.{query.aggregate}"
             raise Invalid(f"{name} has a series: read it from one time to another", field="from")
         by, amount, totals = group.render_by(query), None, self._open_totals(group)
-        as_of = totals.read_as_of(live=live)  # before the figures
+        time, is_uncertain = totals.read_as_of(live=live)  # before the figures
         if live and group.counter is not None:
             amount = self.open_counter(query.entity, group).read_live().get(by, Amount())
         elif live:
             amount = read_live_amount(self.table, group.render_tally(by))
         is_ranked = ranked and group.aggregate.ranked
         score = totals.read_score(by, amount, ranked=is_ranked)
-        return replace(score, as_of=as_of, rolled_up=not live)
+        return replace(score, as_of=time, rolled_up=not live, uncertain=is_uncertain)
 
     def read_series(
         self,
@@ -70,10 +70,10 @@ class BookTotals:
         self.access.check_figure(query)
         group = resolve_group(self.instances, self.tenant, query)
         bounds, totals = parse_bounds(group.aggregate, since, until), self._open_totals(group)
-        as_of = totals.read_as_of(live=live)  # before the figures
+        time, is_uncertain = totals.read_as_of(live=live)  # before the figures
         reader = SeriesReader(totals, group.render_by(query), self.parallelism)
         series = reader.read(bounds, step, live=live)
-        return replace(series, as_of=as_of, rolled_up=not live)
+        return replace(series, as_of=time, rolled_up=not live, uncertain=is_uncertain)
 
     def read_chart(
         self, query: RankingQuery, *, limit: int, cursor: str | None, live: bool
@@ -84,7 +84,7 @@ class BookTotals:
         group, binding, start = self._resolve_ranking(query, cursor, live=live)
         # Before the scores. The members are always those of the last rollup.
         totals = self._open_totals(group)
-        as_of = totals.read_as_of(live=False)
+        time, is_uncertain = totals.read_as_of(live=False)
         if not live:
             scores, end = totals.read_top(start, limit)
             amounts = totals.read_amounts(scores)
@@ -96,7 +96,7 @@ class BookTotals:
             scores, end = totals.rank_amounts(amounts, start, limit)
         scores = totals.complete_scores(scores, amounts, self.parallelism)
         cursor = binding.write_cursor(end)
-        return Chart(scores, cursor, as_of, not live, totals.unreadable)
+        return Chart(scores, cursor, time, not live, totals.unreadable, is_uncertain)
 
     def _resolve_ranking(
         self, query: RankingQuery, cursor: str | None, *, live: bool

@@ -138,7 +138,11 @@ class Daicho(Construct):
         api = Api(self, "Api", auth=auth, state_machine=machine, shared=shared)
         scheduled = {
             each.name: build_scheduled_function(
-                self, recurring=each, shared=shared, state_machine=machine
+                self,
+                recurring=each,
+                shared=shared,
+                state_machine=machine,
+                mapping=projector.mapping.ref,
             )
             for each in RECURRING
         }

@@ -100,6 +100,8 @@ class Score:
     before. None if it is unknown, and in a page of a ranking, which has one of its own."""
     rolled_up: bool = True
     """Whether it is the total of the last rollup; False: added up from the slots."""
+    uncertain: bool = False
+    """Whether changes after ``as_of`` are lost to it until the stack is recovered."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class Series:
     """The figures of one group over a range of time, empty buckets included, in order.
 
     ``zone``: of the declared bucket. ``step``: the unit of the buckets; None for one of all.
-    ``as_of`` and ``rolled_up``: see `Score`. They apply to all buckets.
+    ``as_of``, ``rolled_up`` and ``uncertain``: see `Score`. They apply to all buckets.
     """
 
     zone: str
@@ -131,6 +133,7 @@ class Series:
     buckets: tuple[SeriesBucket, ...]
     as_of: dt.datetime | None = None
     rolled_up: bool = True
+    uncertain: bool = False
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,7 @@ class Page(Generic[E]):
 class Chart:
     """Scores from the highest, and the cursor that continues behind them: None only at the end.
 
-    ``as_of`` and ``rolled_up``: see `Score`. They apply to all scores of the page. ``unreadable``:
+    ``as_of``, ``rolled_up``, ``uncertain``: see `Score`. They are of all scores. ``unreadable``:
     members that it leaves out, because their stored totals are damaged.
     """
 
@@ -172,3 +175,4 @@ class Chart:
     as_of: dt.datetime | None = None
     rolled_up: bool = True
     unreadable: Sequence[UnreadableItem] = ()
+    uncertain: bool = False

@@ -14,7 +14,7 @@ with pause_garbage_collection():
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
     from daicho.handlers.wiring.watermark_wiring import build_watermark_job, run_rollup
     from daicho.plan import Ledger
-    from daicho.runtime.metrics import NONE, emit
+    from daicho.runtime.metrics import NONE, emit, emit_damage
     from daicho.runtime.settings import Settings
     from daicho.stream.retirement import ShardRetirement
     from daicho.tally.rollup import Rollup
@@ -45,10 +45,12 @@ def build(
 
     def handler(_event: Mapping[str, Any], context: Context) -> dict[str, Any]:
         budget = make_retry_budget(context, dependencies)
-        report = run_rollup(rollup, watermark, budget)
+        report, start = run_rollup(rollup, watermark, budget)
         retires = settle and budget.has_time_left
         retired = retirement.retire_if_due() if retires else 0
         lag = report.age_of_oldest_mark(now())
+        lag, is_lost = (max(lag, start.lag), start.gap) if start else (lag, False)
+        emit_damage(int(is_lost))
         emit({**report.counts(), "ShardsRetired": retired}, {"RollupLag": lag} if lag else NONE)
         return dict(vars(report))
 

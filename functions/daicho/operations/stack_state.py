@@ -30,6 +30,7 @@ from daicho.storage.bucket import Bucket
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
+from daicho.stream.gap import StreamGap, read_gap
 from daicho.stream.shard_items import list_quarantined, read_shard
 from daicho.tally.dirty_shards import MAX_REMEMBERED
 from daicho.tally.slots import render_dirty_partition
@@ -151,6 +152,13 @@ def _describe(job: DeletionJob, mark: Mapping[str, Any] | None) -> dict[str, Any
     }
 
 
+def describe_gap(gap: StreamGap) -> dict[str, Any] | None:
+    """Since when which records of the stream are lost; None if none are."""
+    if not gap.is_open:
+        return None
+    return {"since": gap.begin or None, "found_at": gap.found_at, "reasons": list(gap.reasons)}
+
+
 MAX_COUNTED = 10_000
 """The most discarded batches that are counted."""
 
@@ -183,6 +191,7 @@ class Health:
             "at": keys.render_instant(self.now()),
             "dashboard": self.settings.dashboard or None,
             "rollup_lag_seconds": self._compute_rollup_lag(),
+            "gap": describe_gap(read_gap(self.store)),
             "open_claims": self._count_open_claims(),
             "discarded": sum(
                 1 for _ in islice(self.failures.list_names(ON_FAILURE_PREFIX), MAX_COUNTED)

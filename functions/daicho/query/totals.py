@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +33,7 @@ from daicho.storage.table import Table
 from daicho.tally import slots, total_items
 from daicho.tally.rankings import build_ranking_key
 from daicho.tally.reader import read_live_amount, read_rolled_up_amount
-from daicho.tally.watermark import read_as_of
+from daicho.tally.watermark import AsOf, read_as_of
 
 MAX_RANKS = 10_000
 """Ranks up to this number are counted. A larger rank is reported as beyond this number."""
@@ -145,15 +144,15 @@ class Totals:
     group: TallyGroup
     unreadable: list[UnreadableItem] = field(default_factory=list)
 
-    def read_as_of(self, *, live: bool) -> dt.datetime | None:
+    def read_as_of(self, *, live: bool) -> AsOf:
         """The stream time up to which the figures of a group include everything (rule 55).
 
-        It is read before the figures: they are as new, or newer. None if it is unknown, and for a
-        fast counter, whose votes are no stream records. ``live``: for sums of slots. Extremes are
-        read from an index, which is as new as rolled-up totals.
+        It is read before the figures: they are as new, or newer. Its time is None if it is unknown,
+        and for a fast counter, whose votes are no stream records. ``live``: for sums of slots.
+        Extremes are read from an index, which is as new as rolled-up totals.
         """
         if self.group.counter is not None:
-            return None
+            return AsOf(None)
         is_rolled_up = not live or self.group.aggregate.has_rows
         return read_as_of(self.table, self.item_cache, rolled_up=is_rolled_up)
 

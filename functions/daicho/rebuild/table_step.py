@@ -22,9 +22,12 @@ from daicho.runtime.settings import Settings
 from daicho.storage.bucket import Bucket
 from daicho.storage.protocols import DescribesStream
 from daicho.storage.table import Table
+from daicho.stream.gap import read_gap
 
 DEPLOYMENT_WAIT_S = 15
 """The pause before a job looks again whether a deployment is over, in seconds."""
+GAP_WAIT_S = 60
+"""The pause before a job looks again whether lost records are recovered, in seconds."""
 BLOCKED_WAIT_S = 60
 """The pause before a job that is blocked looks again, in seconds."""
 Job = TypeVar("Job", bound=TableJob)
@@ -76,12 +79,15 @@ class TableStep(PassStep[TableDependencies, Job]):
     """One step: how it waits for deployments and for people."""
 
     def wait_for_deployment(self) -> JobStep | None:
-        """End the step while a deployment is under way; None if the step may continue.
+        """End the step during a deployment or a gap; None if the step may continue.
 
         Before a pass that may be a proof, also wait until what ran before the deployment has ended.
         Until then it may write, and does not announce it.
         """
         job, on = self.job, self.on
+        if read_gap(on.store).is_open:
+            job.reason = "records of the stream are lost: daicho recover"
+            return self.wait(GAP_WAIT_S)
         deployed = read_deployed(on.store)
         if deployed is None:
             job.reason = "a deployment is under way"

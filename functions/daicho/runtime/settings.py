@@ -22,7 +22,7 @@ UPLOAD_SECONDS = 15 * 60
 _CONSOLE = "CONSOLE_"
 _TEXTS = (
     *("ARCHIVE_BUCKET", "FAILURE_BUCKET", "OBJECT_BUCKET", "JOB_MACHINE", "API_URL", "DASHBOARD"),
-    *("PROJECT_FUNCTION", "ARCHIVE_FUNCTION", "AUDIT_FUNCTION"),
+    *("PROJECT_FUNCTION", "ARCHIVE_FUNCTION", "AUDIT_FUNCTION", "PROJECT_MAPPING"),
     *("DOMAIN_PACKAGE", "MIGRATION_PACKAGE"),
 )
 """The variables that are texts. Each is the setting of its name in lower case, as numbers are."""
@@ -71,6 +71,7 @@ class Settings:
     failure_bucket: str = ""
     object_bucket: str = ""
     project_function: str = ""
+    project_mapping: str = ""
     archive_function: str = ""
     job_machine: str = ""
     audit_function: str = ""

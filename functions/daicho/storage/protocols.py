@@ -136,8 +136,24 @@ class StreamShard:
     is_closed: bool = False
 
 
+@dataclass(frozen=True)
+class StreamDescription:
+    """The newest stream of a table. ``label``: no other stream of it has it; "" if it has none.
+
+    ``is_enabled``: whether changes of the table get a record.
+    """
+
+    label: str
+    is_enabled: bool
+    shards: tuple[StreamShard, ...]
+
+
 class DescribesStream(Protocol):
     """Describes the table's stream."""
 
     def list_shards(self) -> tuple[StreamShard, ...]:
         """All shards that the newest stream of the table has."""
+
+    def describe(self) -> StreamDescription:
+        """The newest stream of the table. One without a label keeps every record."""
+        return StreamDescription("", True, self.list_shards())

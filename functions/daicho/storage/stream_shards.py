@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from daicho.storage.botocore_errors import translate_errors
-from daicho.storage.protocols import StreamShard
+from daicho.storage.protocols import StreamDescription, StreamShard
 from daicho.storage.sessions import build_config, open_on_first_use
 
 if TYPE_CHECKING:
@@ -31,10 +31,16 @@ class StreamDescriber:
 
     def list_shards(self) -> tuple[StreamShard, ...]:
         """All shards that the stream still has; none if the table has no stream."""
+        return self.describe().shards
+
+    def describe(self) -> StreamDescription:
+        """The stream. One that is disabled is described for another day."""
         with translate_errors(f"describe the stream of {self._table}"):
             table = self._dynamodb.describe_table(TableName=self._table)["Table"]
-            arn = table.get("LatestStreamArn")
-            return tuple(self._iterate_shards(arn)) if arn else ()
+            arn = table.get("LatestStreamArn", "")
+            is_enabled = bool(table.get("StreamSpecification", {}).get("StreamEnabled"))
+            shards = tuple(self._iterate_shards(arn)) if arn else ()
+            return StreamDescription(arn.rpartition("/")[2], is_enabled, shards)
 
     def _iterate_shards(self, arn: str) -> Iterator[StreamShard]:
         start: dict[str, Any] = {}
@@ -47,6 +53,20 @@ class StreamDescriber:
             if not last:
                 return
             start = {"ExclusiveStartShardId": last}
+
+
+def read_mapping_state(uuid: str) -> str | None:
+    """The state of an event source mapping, such as ``Enabled``; None if there is no such mapping.
+
+    Raises:
+        StoreError: Lambda does not answer.
+    """
+    client = open_on_first_use("lambda", build_config(attempts=3))
+    with translate_errors(f"read the event source mapping {uuid}"):
+        try:
+            return str(client.get_event_source_mapping(UUID=uuid)["State"])
+        except client.exceptions.ResourceNotFoundException:
+            return None
 
 
 def open_stream_describer(

@@ -8,12 +8,12 @@ from functools import cached_property
 
 from daicho.layout.heartbeats import HeartbeatName
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.protocols import StreamShard
+from daicho.storage.protocols import DescribesStream, StreamShard
 from daicho.stream.claims import ShardClaims
 from daicho.stream.records import SINGLE_SHARD
 
 
-class EmulatedStream:
+class EmulatedStream(DescribesStream):
     """The stream of the local AWS: one shard, which its events do not name."""
 
     def list_shards(self) -> tuple[StreamShard, ...]:
@@ -46,6 +46,17 @@ class StreamProgress:
         return tuple(
             shard.id for shard in self.shards if shard.is_closed and self._has_begun_child(shard.id)
         )
+
+    def list_unfinished(self) -> tuple[str, ...]:
+        """The shards of which a record may not be handled yet."""
+        finished = set(self.list_finished())
+        return tuple(shard.id for shard in self.shards if shard.id not in finished)
+
+    def has_begun_roots(self) -> bool:
+        """Whether the projector has begun with every shard whose parent is not described."""
+        described = {shard.id for shard in self.shards}
+        roots = [shard.id for shard in self.shards if shard.parent not in described]
+        return all(root in self.items and bool(self.items[root].low_watermark) for root in roots)
 
     def count_open(self) -> int:
         """The number of shards that get records."""

@@ -8,6 +8,8 @@ A record that was made before the low time of its shard is handled: it is in its
 claim, or in the failure bucket. A redrive moves it from the bucket, which keeps it until its claim
 is done, to the slots or to the list of recounts. So claims are read first, then the bucket, then
 the list: a record that is in none of them is in its slots.
+
+If records are lost, the watermark stays where it is (`daicho.stream.gap_detection`).
 """
 
 from __future__ import annotations
@@ -15,19 +17,21 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from daicho.layout.heartbeats import HeartbeatName, build_heartbeat, count_keys
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
 from daicho.storage.bucket import Bucket
-from daicho.storage.protocols import DescribesStream, try_put
+from daicho.storage.protocols import DescribesStream, StreamShard, try_put
 from daicho.storage.requests import Query
+from daicho.storage.stream_shards import read_mapping_state
 from daicho.storage.table import Table
 from daicho.stream import recount_list
 from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
+from daicho.stream.gap_detection import GapDetector
 from daicho.stream.shard_items import list_quarantined, read_shards
 from daicho.stream.shard_progress import StreamProgress
 from daicho.tally import watermark
@@ -37,6 +41,8 @@ RUN = "watermark"
 """The run that the heartbeats name. It never ends, and a shard item has one attribute of it."""
 IDLE_INTERVAL = dt.timedelta(minutes=15)
 """The age at which a shard gets a heartbeat while no figure changes."""
+HEARTBEAT_DELAY = dt.timedelta(minutes=5)
+"""How late a heartbeat may be before the stream counts as late."""
 CLOCK_TOLERANCE = dt.timedelta(seconds=5)
 """How far the times of the records of one shard may be out of order: an assumption."""
 KEYS_PER_SHARD, MAX_KEYS = 1.0, 25
@@ -51,7 +57,8 @@ class RunStart:
 
     ``stored``: the watermark in the table. ``live``: the time that slots include now. ``at``: when
     all of it was read. ``quiet_shards``: how many open shards got no record for a while, while
-    figures change, and while they do not; ``open_count`` of how many.
+    figures change, and while they do not; ``open_count`` of how many. ``gap``: whether records are
+    lost. ``lag``: how many seconds the stream is late, or stopped; 0 if it is neither.
     """
 
     stored: Watermark
@@ -59,6 +66,9 @@ class RunStart:
     at: dt.datetime
     quiet_shards: tuple[int, int]
     open_count: int
+    low_time: str = ""
+    gap: bool = False
+    lag: float = 0.0
 
 
 @dataclasses.dataclass
@@ -67,7 +77,8 @@ class WatermarkJob:
 
     ``open_stream``, ``open_failures``: the stream and the failure bucket, opened when needed.
     ``entity``: known to the event filter of the projector. ``interval``: the age at which a shard
-    gets a heartbeat while figures change.
+    gets a heartbeat while figures change. ``mapping``: the event source mapping of the projector,
+    "" if it is not known.
     """
 
     store: Table
@@ -76,6 +87,8 @@ class WatermarkJob:
     entity: str
     interval: dt.timedelta
     now: Callable[[], dt.datetime]
+    mapping: str = ""
+    read_mapping_state: Callable[[str], str | None] = read_mapping_state
     _finished: dict[str, ShardClaims] = dataclasses.field(default_factory=dict)
 
     def begin(self) -> RunStart | None:
@@ -93,7 +106,14 @@ class WatermarkJob:
         """
         try:
             now = self.now()
-            raised = start.stored.advance(start.live, start.at, now, is_complete=is_complete)
+            raised = start.stored.advance(
+                start.live,
+                start.at,
+                now,
+                is_complete=is_complete,
+                low_time=start.low_time,
+                gap=start.gap,
+            )
             if raised is not None:
                 # Refused: a run that overlaps has stored its own, which is as good.
                 try_put(self.store, watermark.store_watermark(raised))
@@ -104,26 +124,30 @@ class WatermarkJob:
 
     def _read_start(self) -> RunStart:
         stored = Watermark.from_item(self.store.get(watermark.WATERMARK_KEY, consistent=True))
-        progress = self._read_progress()
+        description = self._stream.describe()
+        progress = self._read_progress(description.shards)
+        gap, stop = self._detector.look(description, progress, stored)
         low_time = _subtract_tolerance(progress.find_low_time())
         # Nothing new is known without a later time, so the bucket is not read.
-        is_raised = low_time > stored.live and not self._is_anything_set_aside(progress)
+        is_later = gap.is_certain and low_time > stored.live
+        is_raised = is_later and not self._is_anything_set_aside(progress)
         now = self.now()
         quiet = (
             progress.count_quiet(keys.render_instant(now - self.interval)),
             progress.count_quiet(keys.render_instant(now - IDLE_INTERVAL)),
         )
         live = low_time if is_raised else stored.live
-        return RunStart(stored, live, now, quiet, progress.count_open())
+        lag = max(stop, _compute_lag(low_time, now))
+        open_count = progress.count_open()
+        return RunStart(stored, live, now, quiet, open_count, low_time, gap.is_open, lag)
 
-    def _read_progress(self) -> StreamProgress:
+    def _read_progress(self, shards: Sequence[StreamShard]) -> StreamProgress:
         """The progress of all shards, and the claims of all that may have any.
 
         Finished shards are read after their children: their last claims were put before a child
         began. They get no other claims of records that are not in the failure bucket, so those
         without open claims are read once.
         """
-        shards = self._stream.list_shards()
         described = {shard.id for shard in shards}
         # Shards that the stream has forgotten may have claims too: those are in the index.
         listed = set(list_quarantined(self.store))
@@ -158,6 +182,19 @@ class WatermarkJob:
     @cached_property
     def _stream(self) -> DescribesStream:
         return self.open_stream()
+
+    @property
+    def _detector(self) -> GapDetector:
+        failures, read = self.open_failures, self.read_mapping_state
+        return GapDetector(self.store, failures, self.now, self.mapping, read)
+
+
+def _compute_lag(low_time: str, now: dt.datetime) -> float:
+    """By how many seconds heartbeats are late; 0 if they are not."""
+    if not low_time:
+        return 0.0
+    age = now - dt.datetime.fromisoformat(low_time)
+    return age.total_seconds() if age > IDLE_INTERVAL + HEARTBEAT_DELAY else 0.0
 
 
 def _subtract_tolerance(low_time: str) -> str:

@@ -8,6 +8,8 @@ One item holds it. The rollup replaces it once a minute, and readers of figures 
     live_before, rolled_up_before   the times until then
     since             when readers begin to use ``live``; ``rolled_up`` is used `LAG` later
     read_at           when a run had read ``live``
+    low_time          what was made before is handled, or set aside (rule 31)
+    gap               true while records are lost and not recovered (rule 60); the times stay then
     rev               the number of writes
 
 Readers use the times of an item for at least `TERM`: those of its successor begin after that. So
@@ -20,6 +22,7 @@ An index and a read without consistency may be behind the table by `LAG`.
 from __future__ import annotations
 
 import datetime as dt
+from typing import NamedTuple
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
@@ -37,6 +40,16 @@ WATERMARK_KEY = ItemKey(keys.render("", "watermark"), "times")
 _NEVER = dt.datetime.fromtimestamp(0, dt.UTC)
 
 
+class AsOf(NamedTuple):
+    """Up to which time figures include everything; None if it is unknown.
+
+    ``is_uncertain``: records are lost, so that figures lack some of what came later for good.
+    """
+
+    time: dt.datetime | None
+    is_uncertain: bool = False
+
+
 @dataclass(frozen=True)
 class Watermark:
     """The content of the item. ``revision`` 0: there is none.
@@ -51,6 +64,8 @@ class Watermark:
     since: dt.datetime = _NEVER
     read_at: dt.datetime = _NEVER
     revision: int = 0
+    low_time: str = ""
+    gap: bool = False
 
     @classmethod
     def from_item(cls, image: Image | None) -> Watermark:
@@ -65,10 +80,19 @@ class Watermark:
             dt.datetime.fromisoformat(image["since"]["S"]),
             dt.datetime.fromisoformat(image["read_at"]["S"]),
             int(image["rev"]["N"]),
+            attributes.get_text(image, "low_time") or "",
+            "gap" in image,
         )
 
     def advance(
-        self, live: str, read_at: dt.datetime, now: dt.datetime, *, is_complete: bool
+        self,
+        live: str,
+        read_at: dt.datetime,
+        now: dt.datetime,
+        *,
+        is_complete: bool,
+        low_time: str = "",
+        gap: bool = False,
     ) -> Watermark | None:
         """The watermark that a run stores at its end; None if the times of this one are too new.
 
@@ -87,6 +111,8 @@ class Watermark:
             max(self.since + TERM, now),
             read_at,
             self.revision + 1,
+            low_time,
+            gap,
         )
 
     def is_fixed(self, now: dt.datetime) -> bool:
@@ -105,11 +131,10 @@ class Watermark:
         return dt.datetime.fromisoformat(time) if time else None
 
 
-def read_as_of(table: GetsItems, cache: ItemCache, *, rolled_up: bool) -> dt.datetime | None:
+def read_as_of(table: GetsItems, cache: ItemCache, *, rolled_up: bool) -> AsOf:
     """The time up to which figures that are read after this call include everything.
 
-    It is never earlier than what another call returned that had ended before this one began. None
-    if it is unknown.
+    It is never earlier than what another call returned that had ended before this one began.
     ``cache``: of the function instance. ``rolled_up``: see `Watermark.get_as_of`.
     """
     now = cache.clock()
@@ -120,12 +145,14 @@ def read_as_of(table: GetsItems, cache: ItemCache, *, rolled_up: bool) -> dt.dat
         absence=True,
         is_current=lambda cached: Watermark.from_item(cached).is_fixed(now),
     )
-    return Watermark.from_item(image).get_as_of(now, rolled_up=rolled_up)
+    watermark = Watermark.from_item(image)
+    return AsOf(watermark.get_as_of(now, rolled_up=rolled_up), watermark.gap)
 
 
 def store_watermark(watermark: Watermark) -> Put:
     """The put of a watermark, if the stored one is its predecessor: two runs may overlap."""
     times = {name: value for name, value in vars(watermark).items() if name != "revision"}
+    times["gap"] = watermark.gap or None
     values = attributes.to_image({**times, "rev": watermark.revision})
     item: Image = {**to_key_image(WATERMARK_KEY), **values}
     if watermark.revision == 1:

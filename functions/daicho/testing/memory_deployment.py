@@ -87,8 +87,8 @@ class MemoryDeployment:
             self._environment["HEARTBEAT_SECONDS"] = str(heartbeat_seconds)
         self.clock = SimulatedClock(start)
         self._stream = TableStream()
-        recorder = StreamRecorder(self._stream, self.clock.now, 0, lambda: 1)
-        self._dynamodb = MemoryDynamoDB(self.clock.now, recorder)
+        self._recorder = StreamRecorder(self._stream, self.clock.now, 0, lambda: 1)
+        self._dynamodb = MemoryDynamoDB(self.clock.now, self._recorder)
         self._buckets = {name: MemoryS3(self.clock.now) for name in BUCKETS}
         self._mappings = create_mappings(
             ledger, self._stream, self.clock.now, lambda _name, _body: None, {}

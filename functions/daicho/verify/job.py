@@ -46,7 +46,8 @@ class VerifyJob(TableJob):
     ``entity``, ``tenant``: what is verified; "" for all. ``sample``: the share of the table, from 0
     to 1. ``repair``: whether damage is repaired. ``rate``: write units a second of repairs.
     ``findings``: the first ones. ``pending``: by phase, objects with suspects to be checked again.
-    ``places``: what phases note between their steps, by their names.
+    ``places``: what phases note between their steps, by their names. ``recovers``: the gap that the
+    run is to end; "" if it is no recovery.
 
     The counts: ``items`` and ``rows`` that were compared, ``damage``, ``undecided``, ``repaired``
     findings, ``lag``: items whose rows were late, ``changing``: items that changed at each check.
@@ -62,6 +63,7 @@ class VerifyJob(TableJob):
     tenant: str = ""
     sample: float = 1.0
     repair: bool = False
+    recovers: str = ""
     findings: list[dict[str, Any]] = field(default_factory=list)
     pending: dict[str, list[str]] = field(default_factory=dict)
     places: dict[str, Any] = field(default_factory=dict)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from daicho.jobs.lease import OvertakenError
 from daicho.jobs.state_machine import VERIFY_PREFIX
 from daicho.jobs.step import JobStep
@@ -28,6 +30,8 @@ PHASES: tuple[type[Phase], ...] = (
 class VerifyWorker(VerifyDependencies):
     """Works on the verification of one table."""
 
+    phases: ClassVar[tuple[type[Phase], ...]] = PHASES
+
     def run_step(self, name: str, retry_budget: RetryBudget) -> JobStep:
         """Do as much work on a job as there is time for. Nothing if another job has replaced it.
 
@@ -40,7 +44,7 @@ class VerifyWorker(VerifyDependencies):
         if (wait := job.compute_wait(self.now())) > 0:
             return JobStep(done=False, wait=wait)
         try:
-            return VerifyStep(self, job, retry_budget, PHASES).run()
+            return VerifyStep(self, job, retry_budget, self.phases).run()
         except OvertakenError:
             return JobStep(done=False)
 

@@ -21,6 +21,7 @@ from tests.delivery.schedules.closing_profiles import CLOSING_PROFILES
 from tests.delivery.schedules.dismissal_profiles import DISMISSAL_PROFILES
 from tests.delivery.schedules.expiry_profiles import EXPIRY_PROFILES
 from tests.delivery.schedules.figure_profiles import FIGURE_PROFILES
+from tests.delivery.schedules.gap_profiles import GAP_PROFILES
 from tests.delivery.schedules.lifecycle_profiles import LIFECYCLE_PROFILES
 from tests.delivery.schedules.move_back_profiles import MOVE_BACK_PROFILES
 from tests.delivery.schedules.rare_profiles import RARE_PROFILES
@@ -304,6 +305,7 @@ PROFILES = (
     *CLOSING_PROFILES,
     *DISMISSAL_PROFILES,
     *VERIFICATION_PROFILES,
+    *GAP_PROFILES,
     *WATERMARK_PROFILES,
     *SPREAD_PROFILES,
     *LIFECYCLE_PROFILES,

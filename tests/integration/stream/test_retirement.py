@@ -7,7 +7,7 @@ from typing import Any
 
 from daicho.handlers import project, rollup
 from daicho.handlers.wiring.dependencies import Dependencies
-from daicho.storage.protocols import StreamShard
+from daicho.storage.protocols import DescribesStream, StreamShard
 from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.tally import reader
@@ -20,7 +20,7 @@ COUNT = build_tally_key("Song", "count", 1)
 SETTLE_S = 1_000
 
 
-class Deployed:
+class Deployed(DescribesStream):
     """The two handlers over one table, with a description of the stream that the test sets."""
 
     def __init__(self, table: Table) -> None:

@@ -45,7 +45,7 @@ class FigureAnswers:
         """Read the figures of all tallies, live and rolled up, and judge them."""
         for kind, read in (("live", read_live_amount), ("rolled up", read_rolled_up_amount)):
             earlier = self._newest[kind]
-            as_of = read_as_of(table, self._caches[instance], rolled_up=kind == "rolled up")
+            as_of = read_as_of(table, self._caches[instance], rolled_up=kind == "rolled up").time
             time = 0.0 if as_of is None else as_of.timestamp()
             if time < earlier:
                 self._violations.append(f"as of: {kind} moves back by {earlier - time} seconds")

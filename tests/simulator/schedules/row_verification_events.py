@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -18,6 +18,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.testing.faults.processes import SimulatedProcess
+from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.stream_history import is_base_item
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, ENVIRONMENT, FAILURE_BUCKET, TABLE
@@ -61,22 +62,9 @@ class RowVerificationEvents(EventOwner):
         self._step: SimulatedProcess | None = None
         self._job = ""
 
-    @contextmanager
-    def watch(self) -> Iterator[None]:
-        """Each write of an item raises its version, as those of the library do."""
-        database, numbers = self._deployment.dynamodb, count(1)
-        commit = database.commit
-
-        def commit_version(key: ItemKey, item: Image | None, *more: Any, **options: Any) -> Any:
-            if item is not None and is_base_item(item):
-                stored = database.find(key)
-                is_same = stored is not None and _omit_marks(stored) == _omit_marks(item)
-                number = {"N": str(next(numbers))}
-                item = {**item, "version": stored["version"] if stored and is_same else number}
-            return commit(key, item, *more, **options)
-
-        with mock.patch.object(database, "commit", commit_version):
-            yield
+    def watch(self) -> AbstractContextManager[None]:
+        """Each write of an item raises its version."""
+        return raise_versions(self._deployment)
 
     # --- Damage -------------------------------------------------------------------------------
 
@@ -261,6 +249,24 @@ class RowVerificationEvents(EventOwner):
     def find_differences(self) -> list[str]:
         """What was wrong with verdicts."""
         return self._wrong
+
+
+@contextmanager
+def raise_versions(deployment: SimulatedDeployment) -> Iterator[None]:
+    """Let each write of an item raise its version, as those of the library do."""
+    database, numbers = deployment.dynamodb, count(1)
+    commit = database.commit
+
+    def commit_version(key: ItemKey, item: Image | None, *more: Any, **options: Any) -> Any:
+        if item is not None and is_base_item(item):
+            stored = database.find(key)
+            is_same = stored is not None and _omit_marks(stored) == _omit_marks(item)
+            number = {"N": str(next(numbers))}
+            item = {**item, "version": stored["version"] if stored and is_same else number}
+        return commit(key, item, *more, **options)
+
+    with mock.patch.object(database, "commit", commit_version):
+        yield
 
 
 def _omit_marks(image: Image) -> Image:

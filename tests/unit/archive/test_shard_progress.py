@@ -7,7 +7,7 @@ import datetime as dt
 from daicho.archive.archiver import Archiver
 from daicho.archive.shard_progress import build_progress_key
 from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
-from daicho.storage.protocols import StreamShard
+from daicho.storage.protocols import DescribesStream, StreamShard
 from daicho.stream.claims import ShardClaims
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 from daicho.stream.records import Batch
@@ -20,7 +20,7 @@ NOW = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 RUN = HeartbeatRun("run", ("Download",))
 
 
-class Stage:
+class Stage(DescribesStream):
     """An archiver, and the watcher of its heartbeats."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ import pytest
 from daicho.handlers import release
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
-from daicho.storage.protocols import StreamShard
+from daicho.storage.protocols import DescribesStream, StreamShard
 from daicho.stream import claims
 from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import BASE_ITEM, PLAIN, WITH_LIST, number
@@ -20,7 +20,7 @@ ENVIRONMENT = {"TABLE_NAME": "daicho", "STAGE": "prod", "FILTER_SPREAD_SECONDS":
 ONE, TWO = number(PLAIN), number(PLAIN, WITH_LIST)
 
 
-class Stream:
+class Stream(DescribesStream):
     """A stream with one shard, whose heartbeats have all passed."""
 
     def __init__(self, table: MemoryTable) -> None:

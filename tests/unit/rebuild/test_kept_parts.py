@@ -26,7 +26,7 @@ from daicho.rebuild.table_step import TableDependencies
 from daicho.release.states import build_deployed_update, build_record_update
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import apply_update
+from daicho.storage.protocols import DescribesStream, apply_update
 from daicho.storage.requests import Write, to_key_image
 from daicho.stream.records import Batch
 from daicho.verify.kept_rows import KeptRows
@@ -64,7 +64,7 @@ class FragileTable(MemoryTable):
             raise self.error
 
 
-class Stage:
+class Stage(DescribesStream):
     """An archive of two objects: one with a row of each song, one with two rows of a song."""
 
     def __init__(self) -> None:

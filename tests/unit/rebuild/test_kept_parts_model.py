@@ -23,6 +23,7 @@ from daicho.rebuild.table_step import TableDependencies
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.protocols import DescribesStream
 from daicho.stream.changes import compute_record
 from daicho.stream.records import StreamRecord
 from tests.delivery.sample_values import LEDGER
@@ -229,7 +230,7 @@ def fill(world: World) -> World | None:
     return replace(after, read=world.read + 1)
 
 
-class Silent:
+class Silent(DescribesStream):
     """A stream that nobody asks."""
 
     def list_shards(self) -> tuple[Any, ...]:

@@ -24,7 +24,7 @@ from daicho.release.states import build_deployed_update, build_record_update
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import StreamShard, apply_update
+from daicho.storage.protocols import DescribesStream, StreamShard, apply_update
 from daicho.storage.requests import ItemPage, Scan
 from tests.support.memory_stores import MemoryBucket, MemoryTable
 from tests.support.sample_members import PLAIN, WITH_LIST, number
@@ -95,7 +95,7 @@ class WatchedTable(MemoryTable):
                 raise KilledError
 
 
-class Stage:
+class Stage(DescribesStream):
     """A table of older items, and a rebuild of them that never comes to its proof."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ import pytest
 from daicho.errors import ThrottledError
 from daicho.layout.heartbeats import is_heartbeat
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.protocols import StreamShard
+from daicho.storage.protocols import DescribesStream, StreamShard
 from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.heartbeat_watcher import (
@@ -31,7 +31,7 @@ from tests.support.sample_ledger import LEDGER
 RUN = HeartbeatRun("run", ("Song", "Order"))
 
 
-class House:
+class House(DescribesStream):
     """A table with its stream. Each pause of the watcher delivers the stream to the projector.
 
     ``dropped``: entities whose heartbeats the event filter drops. ``left``: seconds of the watcher.

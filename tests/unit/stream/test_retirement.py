@@ -9,7 +9,7 @@ import pytest
 
 from daicho.errors import ThrottledError
 from daicho.storage.attributes import Image
-from daicho.storage.protocols import StreamShard, apply_update
+from daicho.storage.protocols import DescribesStream, StreamShard, apply_update
 from daicho.stream import claims, retirement
 from daicho.stream.claims import Announcement, Claim, ShardClaims
 from daicho.stream.projector import Projector
@@ -28,7 +28,7 @@ CHILD = StreamShard("child", "s")
 POISON: Image = {**build_song("c", "2"), "name": {"N": "1"}}
 
 
-class House:
+class House(DescribesStream):
     """A table, and the description of a stream. ``failing``: it cannot be described."""
 
     def __init__(self, *shards: StreamShard) -> None:

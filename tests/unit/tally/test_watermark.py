@@ -69,7 +69,7 @@ class Stack:
         """The live and the rolled-up time of an answer; 0 is unknown."""
         cache = self.caches[instance]
         times = [read_as_of(self.table, cache, rolled_up=rolled_up) for rolled_up in (False, True)]
-        return [0.0 if time is None else time.timestamp() for time in times]
+        return [0.0 if time is None else time.timestamp() for time, _ in times]
 
 
 ACTIONS = st.one_of(

@@ -166,6 +166,7 @@ OPS = Grants(
 # Its answer follows from the event.
 TOKENS = Grants(table=())
 STREAM_DESCRIBE = ("DescribeStream",)
+MAPPING_READ = ("GetEventSourceMapping",)
 STACK_DESCRIBE = ("DescribeStacks",)  # whether an update is rolled back
 START = ("StartExecution",)  # the API and the sweep start jobs, and nothing else
 INVOKE = ("InvokeFunction",)  # operators start an audit

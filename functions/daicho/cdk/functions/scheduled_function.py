@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from aws_cdk import Duration
+from aws_cdk import ArnFormat, Duration, Stack
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
@@ -111,10 +111,17 @@ def build_scheduled_function(
     recurring: ScheduledFunctionProps,
     shared: SharedResources,
     state_machine: str,
+    mapping: str,
 ) -> PythonFunction:
-    """A function, and its schedule. ``state_machine``: the ARN of the one that executes jobs."""
+    """A function, and its schedule.
+
+    ``state_machine``: the ARN of the one that executes jobs. ``mapping``: the id of the projector's
+    event source mapping, which a function reads that describes the stream.
+    """
     name = recurring.name
     construct = Construct(scope, name.capitalize())
+    # The local AWS has one mapping, of an emulated stream.
+    reads_mapping = recurring.describes_stream and not shared.settings.is_local
     python = PythonFunction(
         construct,
         name.capitalize(),
@@ -125,10 +132,19 @@ def build_scheduled_function(
         environment={
             **recurring.environment(shared.settings),
             **({"JOB_MACHINE": state_machine} if recurring.starts_jobs else {}),
+            **({"PROJECT_MAPPING": mapping} if reads_mapping else {}),
         },
     )
     if recurring.describes_stream:
         python.allow("dynamodb", grants.STREAM_DESCRIBE, shared.stream)
+    if reads_mapping:
+        arn = Stack.of(construct).format_arn(
+            service="lambda",
+            resource="event-source-mapping",
+            resource_name=mapping,
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
+        )
+        python.allow("lambda", grants.MAPPING_READ, arn)
     if recurring.starts_jobs:
         python.allow("states", grants.START, state_machine)
     forbid_retries(construct, python.function)

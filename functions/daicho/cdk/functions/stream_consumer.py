@@ -71,12 +71,12 @@ class StreamConsumer(Construct):
                 "EMULATED_STREAM": str(shared.settings.is_local).lower(),
             },
         )
-        self._create_mapping(shared, patterns, batches)
+        self.mapping = self._create_mapping(shared, patterns, batches)
 
     def _create_mapping(
         self, shared: SharedResources, patterns: Sequence[str], batches: BatchLimits
-    ) -> None:
-        lambda_.CfnEventSourceMapping(
+    ) -> lambda_.CfnEventSourceMapping:
+        return lambda_.CfnEventSourceMapping(
             self,
             "Mapping",
             function_name=self.python.function.function_name,

@@ -198,7 +198,7 @@ def _list_rollup_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
         metric=metrics.rollup_lag,
         threshold=MAX_ROLLUP_LAG.to_seconds(),
         periods=2,
-        text="A slot has been dirty for more than five minutes.",
+        text="A slot is dirty, or the stream late, for more than five minutes.",
     )
 
 

@@ -13,7 +13,7 @@ from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.bucket import Bucket, open_bucket
 from daicho.storage.protocols import DescribesStream
-from daicho.storage.stream_shards import open_stream_describer
+from daicho.storage.stream_shards import open_stream_describer, read_mapping_state
 from daicho.storage.table import Table, open_table
 
 
@@ -29,6 +29,7 @@ class Dependencies:
     bucket: Callable[..., Bucket] = open_bucket
     machine: Callable[[str], StateMachine] = StateMachine
     stream: Callable[[str], DescribesStream] = open_stream_describer
+    mapping_state: Callable[[str], str | None] = read_mapping_state
     is_going_back: Callable[[str], bool] = is_going_back
     now: Callable[[], dt.datetime] = utc_now
     sleep: Callable[[float], None] = time.sleep

@@ -16,11 +16,12 @@ from daicho.stream.shard_progress import EmulatedStream
 
 if TYPE_CHECKING:
     from daicho.rebuild.stack_jobs import StackJobs
+    from daicho.recovery.recovery import RecoveryWorker
     from daicho.tenants.deletion import DeletionWorker
     from daicho.tenants.restore_worker import RestoreWorker
     from daicho.verify.verify import VerifyWorker
 
-W = TypeVar("W", "StackJobs", "VerifyWorker")
+W = TypeVar("W", "StackJobs", "RecoveryWorker")
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,10 @@ class JobKinds:
 
     @cached_property
     def verification(self) -> VerifyWorker:
-        """Verifications."""
-        from daicho.verify.verify import VerifyWorker  # noqa: PLC0415
+        """Verifications, and recoveries."""
+        from daicho.recovery.recovery import RecoveryWorker  # noqa: PLC0415
 
-        return self._build(VerifyWorker)
+        return self._build(RecoveryWorker)
 
     def choose_of_stack(self, job: str) -> StackJobs | VerifyWorker:
         """What works on a job of the stack, by its name in the input of the state machine."""

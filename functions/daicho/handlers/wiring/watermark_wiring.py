@@ -12,7 +12,7 @@ from daicho.runtime.settings import Settings
 from daicho.storage.protocols import DescribesStream
 from daicho.storage.table import Table
 from daicho.stream.shard_progress import EmulatedStream
-from daicho.stream.watermark_job import WatermarkJob
+from daicho.stream.watermark_job import RunStart, WatermarkJob
 from daicho.tally.rollup import Rollup, RollupReport
 
 
@@ -34,13 +34,15 @@ def build_watermark_job(
         ledger.derived_types[0],
         dt.timedelta(seconds=settings.heartbeat_seconds),
         dependencies.now,
+        settings.project_mapping,
+        dependencies.mapping_state,
     )
 
 
 def run_rollup(
     rollup: Rollup, watermark: WatermarkJob | None, retry_budget: RetryBudget
-) -> RollupReport:
-    """Run a rollup, and raise the watermark by what was read before it.
+) -> tuple[RollupReport, RunStart | None]:
+    """Run a rollup, and raise the watermark by what was read before it, which is returned too.
 
     Raises:
         StoreError: see `Rollup.run`.
@@ -50,4 +52,4 @@ def run_rollup(
     if watermark is not None and start is not None:
         is_active = report.oldest_mark is not None
         watermark.finish(start, is_complete=report.is_complete, is_active=is_active)
-    return report
+    return report, start

@@ -30,7 +30,10 @@ class MemoryStreams:
 
     def describe_table(self, **request: Any) -> dict[str, Any]:
         """The table, as far as its stream is concerned."""
-        return {"Table": {"TableName": request["TableName"], "LatestStreamArn": self._stream.arn}}
+        table = {"TableName": request["TableName"], "LatestStreamArn": self._stream.arn}
+        if self._stream.enabled:
+            table["StreamSpecification"] = {"StreamEnabled": True}
+        return {"Table": table}
 
     def describe_stream(self, **request: Any) -> dict[str, Any]:
         """One page of shards. The first page decides what all pages show."""

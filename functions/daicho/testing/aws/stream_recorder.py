@@ -46,7 +46,11 @@ class StreamRecorder:
         new: Image | None,
         identity: Mapping[str, str] | None = None,
     ) -> None:
-        """Append the record of a change."""
+        """Append the record of a change, unless the stream is disabled."""
+        if not self.stream.enabled:
+            for observe in self.observers:
+                observe(key, old, new)
+            return
         self._sequence_number += self._next_step()
         change: dict[str, Any] = {
             "ApproximateCreationDateTime": float(int(self._now().timestamp())),
@@ -79,6 +83,7 @@ class StreamRecorder:
         """
         for shard in self.open_shards:
             self._close_shard(shard)
+        self.stream.enabled = True
         self.stream.arn = f"{self.stream.arn.rpartition('/')[0]}/{label}"
         self._sequence_number = sequence_number
         self._open_shard(None, (0, HASH_RANGE_END))

@@ -33,9 +33,13 @@ class Shard:
 
 @dataclass
 class TableStream:
-    """All shards of a stream, parents before children. Those of earlier streams come first."""
+    """All shards of a stream, parents before children. Those of earlier streams come first.
+
+    ``enabled``: whether a change gets a record.
+    """
 
     arn: str = ARN
+    enabled: bool = True
     shards: dict[str, Shard] = field(default_factory=dict)
 
     def open_shard(self, id: str, parent: str | None = None) -> Shard:

@@ -36,6 +36,10 @@ AS_OF_DESCRIPTION = (
     "if it is unknown, and for fast counters."
 )
 ROLLED_UP_DESCRIPTION = "True: the total of the last rollup. False: added up for this request."
+UNCERTAIN_DESCRIPTION = (
+    "True: the figures lack changes after `as_of` until the stack is recovered from an outage. "
+    "Absent otherwise."
+)
 RANK_DESCRIPTION = (
     "The place in the ranking, from 1. Members with equal totals have places of their own, in the "
     "order of their names: no place is shared."
@@ -45,7 +49,9 @@ RANK_DESCRIPTION = (
 def build_as_of_values(figures: Score | Chart | Series) -> dict[str, Any]:
     """The values that state what the figures include: a time or null, and whether rolled up."""
     as_of = figures.as_of
+    uncertain = {"uncertain": True} if figures.uncertain else {}
     return {
+        **uncertain,
         "as_of": None if as_of is None else render_instant(as_of),
         "rolled_up": figures.rolled_up,
     }
@@ -171,6 +177,7 @@ def build_as_of_fields() -> dict[str, Any]:
     return {
         "as_of": (Annotated[str | None, as_of], ...),
         "rolled_up": (bool, Field(description=ROLLED_UP_DESCRIPTION)),
+        "uncertain": (bool, Field(False, description=UNCERTAIN_DESCRIPTION)),
     }
 
 

@@ -46,7 +46,7 @@ def test_the_lines_of_an_entity_by_hand() -> None:
     assert estimate.requests == 100 + 50 + 10
     assert (estimate.load.records, estimate.load.batches) == (100, 0.1)
     times = select(estimate, STACK, "times")
-    assert times.read == pytest.approx(1 + 0.5 + 1 + estimate.listings)
+    assert times.read == pytest.approx(1 + 1 + 0.5 + 1 + estimate.listings)
     assert total(estimate).write == pytest.approx(100 + 200 + 0.1 + 1.1 + 3 + times.write)
 
 

@@ -44,6 +44,7 @@ function Figures({ health }) {
     ["Age of the oldest total to roll up", renderSeconds(health.rollup_lag_seconds), ""],
     ["Records set aside", renderNumber(health.open_claims), ""],
     ["Discarded batches", renderNumber(health.discarded), ""],
+    ["Lost records of the stream", health.gap ? health.gap.reasons.join("; ") : "none", health.gap ? "run daicho recover" : ""],
     ["Since the last audit", renderSeconds(health.audit_age_seconds), health.unknown.audit_age_seconds],
   ];
   return html`<dl class="details" aria-label="Figures">

@@ -31,7 +31,7 @@ export function PageHeader({ title, name, trail = [], about, children }) {
 /**
  * How fresh a figure is: what kind of read it was, up to when it includes everything, and when it was
  * read. `as_of` is no age: later changes may be included too.
- * @param {{at?: Date | null, isLive?: boolean, kind?: "figure" | "list" | "item", data?: {as_of?: string | null, rolled_up?: boolean} | null}} props
+ * @param {{at?: Date | null, isLive?: boolean, kind?: "figure" | "list" | "item", data?: {as_of?: string | null, rolled_up?: boolean, uncertain?: boolean} | null}} props
  */
 export function Freshness({ at, isLive = false, kind = "figure", data }) {
   const isNow = data ? data.rolled_up === false : isLive || kind === "item";
@@ -43,7 +43,7 @@ export function Freshness({ at, isLive = false, kind = "figure", data }) {
   if (!at && !data) return null;
   return html`<p class="freshness muted small">
     <i class=${isNow ? "dot live" : "dot"} aria-hidden="true"></i>
-    <span>${promise}${data?.as_of && html`${" · includes everything up to "}<${Time} value=${data.as_of} />`}</span>
+    <span>${promise}${data?.as_of && html`${" · includes everything up to "}<${Time} value=${data.as_of} />`}${data?.uncertain && " · uncertain: later changes are missing until the stack is recovered"}</span>
     ${at && html`<span>· read at <time datetime=${renderUtc(at)} title=${renderUtc(at)} class="number">${renderClock(at)}</time></span>`}
   </p>`;
 }

@@ -1,0 +1,62 @@
+"""Profiles of gaps in the stream, and of recoveries from them (rule 60)."""
+
+from __future__ import annotations
+
+from daicho.testing.schedules.profile import POISON
+from tests.delivery.schedules.sample_profile import sample_profile
+
+_EVENTS = {
+    "recover": (0, 20, 40),
+    "kill_recovery": (0, 2),
+    "pass_minute": (4, 10),
+    "detached": (20,),
+    "write": (15, 30),
+    "repeat": (0, 8),
+    "split": (0, 2),
+    "rollup": (0, 4),
+    "expire": (0,),
+    "deploy": (0,),
+    "load": (0,),
+}
+
+GAP_PROFILES = (
+    sample_profile(
+        "gaps",
+        40,
+        entity_sets=(("Song",), ("Order",)),
+        actions=("put", "put", "edit", "touch", "delete"),
+        max_items=(1, 2, 4),
+        shards=(1, 2),
+        writes=(6, 9, 14),
+        lengths=(60, 100, 160),
+        fault_levels=(0.0, 0.0, 0.05),
+        timeouts=(300,),
+        events={
+            **_EVENTS,
+            "disable_stream": (1, 3),
+            "replace_stream": (0, 2),
+            "stop_for_long": (0, 2),
+        },
+    ),
+    # Records are set aside, and redriven while a recovery runs; some of them are lost.
+    sample_profile(
+        "gaps beside redrives",
+        20,
+        entity_sets=(("Song",), ("Order",)),
+        actions=("put", "put", "edit", "delete"),
+        max_items=(1, 2),
+        shards=(1, 2),
+        writes=(6, 12),
+        lengths=(60, 120),
+        fault_levels=(0.0, 0.0, 0.02),
+        timeouts=(300,),
+        mark_kinds=POISON,
+        events={
+            **_EVENTS,
+            "lose_payload": (2, 4),
+            "disable_stream": (0, 2),
+            "replace_stream": (0, 2),
+            "redrive": (2, 6),
+        },
+    ),
+)
