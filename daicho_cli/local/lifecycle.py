@@ -24,12 +24,12 @@ from daicho_cli.local.calls import Call, make_first_call
 from daicho_cli.local.environment import REGION
 from daicho_cli.local.instance import ACCOUNT, LocalError, LocalInstance
 from daicho_cli.local.programs import LAYER, MINISTACK, install_programs, is_outdated
-from daicho_cli.local.saved_state import has_objects_of_no_stack
 from daicho_cli.local.server import (
     Background,
     abandon,
     find_program,
     lock_instance,
+    read_health,
     read_tail,
     start,
     stop,
@@ -152,9 +152,7 @@ def up(
     ``may_forget``: whether the data may be forgotten for a reason, which it is given as sentences.
     """
     with lock_instance(instance):
-        if find_program(instance).ended_by_itself:
-            say("  The local AWS ended without make down: what it had not written down is lost.")
-            say("  If something is odd now: make reset, then make up.")
+        was_killed = find_program(instance).ended_by_itself
         outdated = [name for name in (MINISTACK, LAYER) if is_outdated(instance.programs, name)]
         if outdated and find_program(instance).pid:
             raise LocalError(
@@ -164,6 +162,8 @@ def up(
             install_programs(instance.programs)
         with _step(say, f"the local AWS on port {instance.port}"):
             start(instance)
+        if was_killed:
+            say(f"  It ended without make down, and has: {read_health(instance)['found']}.")
         if reason := find_half_made(instance):
             if not may_forget(reason):
                 raise LocalError(reason)
@@ -260,8 +260,6 @@ def find_half_made(instance: LocalInstance) -> str:
     if status in NEVER_COMPLETE:
         log = instance.logs / "cdk-deploy.log"
         return f"The stack was not completed: it is {status} (see {log})."
-    if not status and has_objects_of_no_stack(instance):
-        return "The local AWS was killed before its first make down: only its objects are left."
     return ""
 
 
