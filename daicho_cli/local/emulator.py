@@ -91,6 +91,7 @@ def main() -> None:
     from ministack import app  # noqa: PLC0415
     from ministack.core import lambda_runtime, persistence  # noqa: PLC0415
     from ministack.services import (  # noqa: PLC0415
+        _dynamodb_keywords,
         cloudformation,
         dynamodb,
         lambda_svc,
@@ -101,6 +102,10 @@ def main() -> None:
     # No other package of the environment of this command is imported.
     sys.path.append(str(Path(__file__).parents[2]))
     from daicho_cli.local.durable_state import DurableState  # noqa: PLC0415
+    from daicho_cli.local.fast_table import (  # noqa: PLC0415
+        index_expiries,
+        remember_parsed_texts,
+    )
     from daicho_cli.local.journal import FILE, Journal  # noqa: PLC0415
     from daicho_cli.local.restored_state import MiniStack  # noqa: PLC0415
 
@@ -109,6 +114,8 @@ def main() -> None:
     services = (dynamodb, lambda_svc, s3, stepfunctions, cloudformation)
     journal = Journal(Path(persistence.STATE_DIR) / FILE)
     DurableState(journal, MiniStack(app, persistence, *services))
+    index_expiries(dynamodb)
+    remember_parsed_texts(dynamodb, _dynamodb_keywords)
     repeat_unsent_invocations(lambda_runtime.Worker)
     mark_end_of_log(lambda_runtime)
     sys.argv[1:] = []

@@ -39,7 +39,7 @@ PAGES_OF_LOG = 4_000
 
 
 class NotSaved(Exception):
-    """The changes could not be written to the file; its text says why."""
+    """The changes could not be written to the file; its text is the reason."""
 
 
 @dataclass

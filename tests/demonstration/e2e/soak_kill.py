@@ -63,7 +63,7 @@ class Load:
         self.stack = instance.stack()
         kinds = (self._put_artist, self._vote, self._send_message, self._put_object)
         self.acknowledged: dict[str, dict[int, str]] = {}
-        self._stop = threading.Event()
+        self._stop, self.may_write = threading.Event(), threading.Event()
         self._api = httpx.Client(
             base_url=self.stack["url"],
             headers={"authorization": f"Bearer {self.stack['tokens'][TENANT]}"},
@@ -82,20 +82,30 @@ class Load:
         ]
 
     def start(self) -> None:
-        """Begin to write."""
+        """Begin to write; ``may_write`` pauses it."""
+        self.may_write.set()
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
         """Let every write that has begun end."""
         self._stop.set()
+        self.may_write.set()
         for thread in self._threads:
             thread.join()
+
+    def is_answered(self) -> bool:
+        """Whether a read over HTTP is answered."""
+        try:
+            return self._api.get(self.poll).is_success
+        except httpx.HTTPError:
+            return False
 
     def _write(self, write: Callable[[int], str]) -> None:
         made = self.acknowledged.setdefault(write.__name__, {})
         number = 0
         while not self._stop.is_set():
+            self.may_write.wait()
             number += 1
             try:
                 made[number] = write(number)
@@ -251,43 +261,61 @@ def kill_some(instance: LocalInstance, expiry: int, chance: random.Random) -> st
     return ", ".join(sorted(chosen)) or "nothing"
 
 
+def kill_once(
+    instance: LocalInstance, load: Load, chance: random.Random, log: Any
+) -> tuple[str, float, float]:
+    """Kill processes and bring all up again: which they were, seconds to an answer and to the end.
+
+    Raises:
+        CalledProcessError: it does not come up.
+    """
+    expiry = start_command(instance, log, "expire", "--days", str(DAYS))
+    time.sleep(chance.uniform(*SECONDS_BEFORE_A_KILL))
+    killed = kill_some(instance, expiry.pid, chance)
+    if chance.random() < SHARE_OF_KILLS_WHILE_DEPLOYING:
+        up = start_command(instance, log, "up", "--no-sample")
+        time.sleep(chance.uniform(1, 10))
+        killed += f"; during up: {kill_some(instance, expiry.pid, chance)}"
+        up.kill()
+        up.wait()
+    load.may_write.clear()
+    began, answered = time.monotonic(), 0.0
+    up = start_command(instance, log, "up", "--no-sample")
+    while up.poll() is None:
+        if not answered and load.is_answered():
+            answered = time.monotonic() - began
+        time.sleep(0.1)
+    expiry.kill()
+    expiry.wait()
+    if up.returncode:
+        raise subprocess.CalledProcessError(up.returncode, "up")
+    load.may_write.set()
+    return killed, answered or time.monotonic() - began, time.monotonic() - began
+
+
 def run(instance: LocalInstance, times: int, seed: int) -> int:
     """Kill so many times; print figures beside thresholds; the exit code."""
-    chance = random.Random(seed)
-    load = Load(instance)
+    chance, load = random.Random(seed), Load(instance)
     load.start()
-    seconds_of_up: list[float] = []
-    with (instance.logs / "soak.log").open("ab") as log:
-        for number in range(1, times + 1):
-            expiry = start_command(instance, log, "expire", "--days", str(DAYS))
-            time.sleep(chance.uniform(*SECONDS_BEFORE_A_KILL))
-            killed = kill_some(instance, expiry.pid, chance)
-            if chance.random() < SHARE_OF_KILLS_WHILE_DEPLOYING:
-                starting = start_command(instance, log, "up", "--no-sample")
-                time.sleep(chance.uniform(1, 10))
-                killed += f"; during up: {kill_some(instance, expiry.pid, chance)}"
-                starting.kill()
-                starting.wait()
-            began = time.monotonic()
-            up = start_command(instance, log, "up", "--no-sample")
-            code = up.wait()
-            expiry.kill()
-            expiry.wait()
-            if code:
-                say(f"up ended with {code}: see {log.name}")
-                return 1
-            seconds_of_up.append(time.monotonic() - began)
-            say(f"{number}. {killed}: up again in {seconds_of_up[-1]:.1f} s")
-    load.stop()
-    made = sum(map(len, load.acknowledged.values()))
-    lost = count_lost(load, instance)
-    slow = max(seconds_of_up)
-    kinds = ", ".join(f"{len(writes)} {kind}" for kind, writes in load.acknowledged.items())
-    say(f"{made} acknowledged writes: {kinds}")
+    slow = 0.0
+    try:
+        with (instance.logs / "soak.log").open("ab") as log:
+            for number in range(1, times + 1):
+                killed, answered, seconds = kill_once(instance, load, chance, log)
+                slow = max(slow, seconds)
+                say(f"{number}. {killed}: it answers in {answered:.1f} s, up in {seconds:.1f} s")
+    except subprocess.CalledProcessError as error:
+        say(f"{error}: see {instance.logs / 'soak.log'}")
+        return 1
+    finally:
+        load.stop()
+    kinds = ", ".join(f"{len(writes):,} {kind}" for kind, writes in load.acknowledged.items())
+    say(f"acknowledged: {kinds}")
     say(f"longest up {slow:.1f} s (at most {MAX_SECONDS_OF_UP:.0f} s)")
-    for kind, number in lost.items():
-        say(f"lost or wrong: {number} {kind} (at most 0)")
-    return int(bool(sum(lost.values())) or slow > MAX_SECONDS_OF_UP)
+    lost = count_lost(load, instance)
+    for kind, count in lost.items():
+        say(f"lost or wrong: {count} {kind} (at most 0)")
+    return int(any(lost.values()) or slow > MAX_SECONDS_OF_UP)
 
 
 def main() -> int:
