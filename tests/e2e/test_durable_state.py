@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import json
+import os
 import resource
+import signal
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +21,7 @@ from daicho_cli.local import server
 from daicho_cli.local.environment import REGION
 from daicho_cli.local.instance import LocalError, LocalInstance
 from daicho_cli.local.journal import FILE
+from daicho_cli.local.ttl_process import delete_expired
 from tests.e2e.api import eventually, kill
 from tests.support.dynoxide import free_port
 from tests.support.repository import PROJECT
@@ -35,6 +41,17 @@ TABLE: dict[str, Any] = {
     "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
 }
 KEY = {"PK": {"S": "a"}, "SK": {"S": "b"}}
+SLOW = """
+import os, pathlib, time
+
+def handle(event, context):
+    started = pathlib.Path(event["started"])
+    is_first = not started.exists()
+    started.with_suffix(".new").write_text(str(os.getpid()))
+    started.with_suffix(".new").replace(started)
+    time.sleep(60 if is_first else 0)
+    pathlib.Path(event["ended"]).touch()
+"""
 INSERT = "INSERT INTO things VALUE {'PK': 'a', 'SK': ?}"
 
 
@@ -90,6 +107,8 @@ def test_a_kill_loses_nothing_of_any_service(alone: LocalInstance) -> None:
     server.start(alone)
     assert server.read_health(alone)["found"].startswith("3 items, 0 undelivered")
     dynamodb.transact_write_items(TransactItems=[add], ClientRequestToken="once")
+    dynamodb.put_item(TableName="things", Item={**KEY, "SK": {"S": "old"}, "ttl": {"N": "5"}})
+    assert delete_expired(dynamodb, "things", now=6) == 1
     items = dynamodb.scan(TableName="things")["Items"]
     assert {item["SK"]["S"]: item.get("n", {}).get("N") for item in items} == {
         "b": "1",
@@ -111,6 +130,37 @@ def test_a_kill_loses_nothing_of_any_service(alone: LocalInstance) -> None:
         lambda status: status != "RUNNING",
     )
     assert done == "SUCCEEDED"
+
+
+def test_an_asynchronous_invocation_that_was_accepted_ends(
+    alone: LocalInstance, tmp_path: Path
+) -> None:
+    functions, code = open_client(alone, "lambda"), io.BytesIO()
+    with zipfile.ZipFile(code, "w") as archive:
+        archive.writestr("slow.py", SLOW)
+    functions.create_function(
+        FunctionName="slow",
+        Runtime="python3.12",
+        Handler="slow.handle",
+        Role="arn:aws:iam::000000000000:role/r",
+        Code={"ZipFile": code.getvalue()},
+    )
+    ended, event = tmp_path / "ended", {"started": str(tmp_path / "started")}
+    event["ended"] = str(ended)
+    functions.invoke(
+        FunctionName="slow", InvocationType="Event", Payload=json.dumps(event).encode()
+    )
+    # The process of the function ends with it.
+    started = eventually(lambda: list(tmp_path.glob("started")), bool)
+    kill(alone)
+    os.kill(int(started[0].read_text("ascii")), signal.SIGKILL)
+    assert not ended.exists()
+    server.start(alone)
+    assert "; 1 invocations and" in server.read_health(alone)["found"]
+    assert eventually(ended.exists, bool)
+    assert server.stop(alone)
+    server.start(alone)
+    assert "; 0 invocations and" in server.read_health(alone)["found"]
 
 
 def test_what_cannot_be_saved_is_refused_and_said(alone: LocalInstance) -> None:
