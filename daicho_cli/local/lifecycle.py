@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -111,24 +113,39 @@ def _cdk(instance: LocalInstance, command: str, *arguments: str) -> None:
         raise LocalError(f"the CDK command line is not installed at {program}: make up installs it")
     instance.logs.mkdir(parents=True, exist_ok=True)
     log = instance.logs / f"cdk-{command}.log"
+    running = Background("cdk", instance.logs, str(program))
+    _end_group(running)  # of a command that was killed: it would keep its lock
     with log.open("wb") as out:
-        process = subprocess.run(
+        process = subprocess.Popen(
             [program, command, *arguments, "--ci", "--progress", "events"],
             cwd=instance.project.root,
             env=instance.environment(),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
-            check=False,
+            start_new_session=True,
         )
+        running.record(process.pid)
+        try:
+            process.wait()
+        finally:
+            _end_group(running)
     if process.returncode != 0:
         raise LocalError(f"cdk {command} failed; its last lines ({log}):\n{read_tail(log)}")
+
+
+def _end_group(running: Background) -> None:
+    """End a program and those that it has started, if it runs."""
+    if (pid := running.pid) is not None:
+        os.killpg(pid, signal.SIGTERM)
+    running.stop(SECONDS_TO_END_CDK)
 
 
 FUNCTION = "FunctionName"
 """The suffix of the outputs with function names."""
 SECONDS_BETWEEN_SWEEPS = 3
 SECONDS_TO_END_A_SWEEP = 60
+SECONDS_TO_END_CDK = 20
 Printer = Callable[[str], None]
 
 

@@ -80,7 +80,7 @@ class Background:
                 start_new_session=True,
                 umask=PRIVATE_UMASK,
             )
-        self._pid_file.write_text(str(process.pid), encoding="ascii")
+        self.record(process.pid)
         # A new program has no command line for an instant, and would seem not to run.
         until = time.monotonic() + SECONDS_TO_SHOW
         while self.pid is None and process.poll() is None and time.monotonic() < until:
@@ -114,7 +114,11 @@ class Background:
             pid = int(entry.name)
             if pid != os.getpid() and read_command(pid).rstrip().endswith(self.mark):
                 self.folder.mkdir(parents=True, exist_ok=True)
-                self._pid_file.write_text(str(pid), encoding="ascii")
+                self.record(pid)
+
+    def record(self, pid: int) -> None:
+        """Remember the process id of the program."""
+        self._pid_file.write_text(str(pid), encoding="ascii")
 
     def last_words(self) -> str:
         """The end of its log."""
