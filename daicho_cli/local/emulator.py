@@ -1,10 +1,7 @@
-"""MiniStack with a stream that survives a restart. Runs in MiniStack's own virtual environment.
+"""MiniStack with a durable state. Runs in MiniStack's own virtual environment.
 
-MiniStack saves the read position of each event source mapping, but not the stream's records. After
-a restart the mappings skip as many new records as they had read old ones, and the records that were
-not delivered at the stop are lost. This program saves the records that some mapping has not yet
-handled with the table, and the position of the first of them. Then a stop is a pause in delivery,
-as on AWS.
+`daicho_cli.local.durable_state` saves each change before it is answered. So a stop, or a kill, is a
+pause in delivery, as on AWS.
 
 A function may also answer HTTP without a body, as on AWS; MiniStack would fail. A deployment ends
 no request that is about to reach a function. And MiniStack waits 50 ms after each invocation for a
@@ -19,10 +16,9 @@ import contextlib
 import queue
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-KEPT = "daicho_stream"
-Scope = tuple[str, str, str]
 UNSENT = "'NoneType' object has no attribute 'stdin'"
 """The error of an event that was not written to a worker, because it has no process any more."""
 SENDINGS = 3
@@ -37,61 +33,6 @@ MARKING_HANDLER = f"""_found_handler = getattr(mod, handler_name)
                 return _found_handler(event, context)
             finally:
                 print({END_OF_LOG!r}, file=sys.stderr, flush=True)"""
-
-
-def read_positions(mappings: dict[Scope, Any], read: dict[Scope, int]) -> dict[Scope, int]:
-    """The lowest position that any mapping of a table has reached, by account, region, table."""
-    lowest: dict[Scope, int] = {}
-    for (account, region, uuid), mapping in mappings.items():
-        source = mapping.get("EventSourceArn", "")
-        if ":dynamodb:" not in source or "/stream/" not in source:
-            continue
-        table = (account, region, source.split("/stream/")[0].split("/")[-1])
-        position = read.get((account, region, uuid), 0)
-        lowest[table] = min(position, lowest.get(table, position))
-    return lowest
-
-
-def list_pending(
-    records: dict[Scope, list[Any]], trimmed: dict[Scope, int], lowest: dict[Scope, int]
-) -> dict[Scope, tuple[int, list[Any]]]:
-    """The undelivered records of each table, with the position of the first of them."""
-    pending = {}
-    for table, all_of_it in records.items():
-        begin = trimmed.get(table, 0)
-        at = min(max(lowest.get(table, begin + len(all_of_it)), begin), begin + len(all_of_it))
-        pending[table] = (at, all_of_it[at - begin :])
-    # A table of which every record has expired still has its position.
-    for table, begin in trimmed.items():
-        pending.setdefault(table, (begin, []))
-    return pending
-
-
-def keep_stream(dynamodb: Any, functions: Any) -> None:
-    """Make MiniStack's DynamoDB save and restore the records that are not yet delivered."""
-    save: Callable[[], dict[str, Any]] = dynamodb.get_state
-    load: Callable[[Any], None] = dynamodb.load_persisted_state
-
-    def get_state() -> dict[str, Any]:
-        # The table first: a record without its item would derive items that must not exist.
-        state = save()
-        lowest = read_positions(
-            dict(functions._esms._data), dict(functions._dynamodb_stream_positions._data)
-        )
-        left = list_pending(
-            dict(dynamodb._stream_records._data), dict(dynamodb._stream_trimmed._data), lowest
-        )
-        state[KEPT] = [[*table, at, records] for table, (at, records) in left.items()]
-        return state
-
-    def load_persisted_state(state: Any) -> None:
-        load(state)
-        for account, region, table, at, records in (state or {}).get(KEPT, []):
-            dynamodb._stream_records.set_scoped(account, region, table, records)
-            dynamodb._stream_trimmed.set_scoped(account, region, table, at)
-
-    dynamodb.get_state = get_state
-    dynamodb.load_persisted_state = load_persisted_state
 
 
 def allow_no_body(app: Any) -> None:
@@ -148,11 +89,33 @@ def main() -> None:
     """Start MiniStack; its settings are environment variables (see `daicho_cli.local.server`)."""
     # Only in MiniStack's virtual environment: the tests of the functions above need neither.
     from ministack import app  # noqa: PLC0415
-    from ministack.core import lambda_runtime  # noqa: PLC0415
-    from ministack.services import dynamodb, lambda_svc  # noqa: PLC0415
+    from ministack.core import lambda_runtime, persistence  # noqa: PLC0415
+    from ministack.services import (  # noqa: PLC0415
+        _dynamodb_keywords,
+        cloudformation,
+        dynamodb,
+        lambda_svc,
+        s3,
+        stepfunctions,
+    )
 
-    keep_stream(dynamodb, lambda_svc)
+    # No other package of the environment of this command is imported.
+    sys.path.append(str(Path(__file__).parents[2]))
+    from daicho_cli.local.durable_state import DurableState  # noqa: PLC0415
+    from daicho_cli.local.fast_table import (  # noqa: PLC0415
+        index_expiries,
+        remember_parsed_texts,
+    )
+    from daicho_cli.local.journal import FILE, Journal  # noqa: PLC0415
+    from daicho_cli.local.restored_state import MiniStack  # noqa: PLC0415
+
+    sys.path.pop()
     allow_no_body(app)
+    services = (dynamodb, lambda_svc, s3, stepfunctions, cloudformation)
+    journal = Journal(Path(persistence.STATE_DIR) / FILE)
+    DurableState(journal, MiniStack(app, persistence, *services))
+    index_expiries(dynamodb)
+    remember_parsed_texts(dynamodb, _dynamodb_keywords)
     repeat_unsent_invocations(lambda_runtime.Worker)
     mark_end_of_log(lambda_runtime)
     sys.argv[1:] = []

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -24,12 +26,12 @@ from daicho_cli.local.calls import Call, make_first_call
 from daicho_cli.local.environment import REGION
 from daicho_cli.local.instance import ACCOUNT, LocalError, LocalInstance
 from daicho_cli.local.programs import LAYER, MINISTACK, install_programs, is_outdated
-from daicho_cli.local.saved_state import has_objects_of_no_stack
 from daicho_cli.local.server import (
     Background,
     abandon,
     find_program,
     lock_instance,
+    read_health,
     read_tail,
     start,
     stop,
@@ -111,24 +113,39 @@ def _cdk(instance: LocalInstance, command: str, *arguments: str) -> None:
         raise LocalError(f"the CDK command line is not installed at {program}: make up installs it")
     instance.logs.mkdir(parents=True, exist_ok=True)
     log = instance.logs / f"cdk-{command}.log"
+    running = Background("cdk", instance.logs, str(program))
+    _end_group(running)  # of a command that was killed: it would keep its lock
     with log.open("wb") as out:
-        process = subprocess.run(
+        process = subprocess.Popen(
             [program, command, *arguments, "--ci", "--progress", "events"],
             cwd=instance.project.root,
             env=instance.environment(),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
-            check=False,
+            start_new_session=True,
         )
+        running.record(process.pid)
+        try:
+            process.wait()
+        finally:
+            _end_group(running)
     if process.returncode != 0:
         raise LocalError(f"cdk {command} failed; its last lines ({log}):\n{read_tail(log)}")
+
+
+def _end_group(running: Background) -> None:
+    """End a program and those that it has started, if it runs."""
+    if (pid := running.pid) is not None:
+        os.killpg(pid, signal.SIGTERM)
+    running.stop(SECONDS_TO_END_CDK)
 
 
 FUNCTION = "FunctionName"
 """The suffix of the outputs with function names."""
 SECONDS_BETWEEN_SWEEPS = 3
 SECONDS_TO_END_A_SWEEP = 60
+SECONDS_TO_END_CDK = 20
 Printer = Callable[[str], None]
 
 
@@ -152,9 +169,7 @@ def up(
     ``may_forget``: whether the data may be forgotten for a reason, which it is given as sentences.
     """
     with lock_instance(instance):
-        if find_program(instance).ended_by_itself:
-            say("  The local AWS ended without make down: what it had not written down is lost.")
-            say("  If something is odd now: make reset, then make up.")
+        was_killed = find_program(instance).ended_by_itself
         outdated = [name for name in (MINISTACK, LAYER) if is_outdated(instance.programs, name)]
         if outdated and find_program(instance).pid:
             raise LocalError(
@@ -164,6 +179,8 @@ def up(
             install_programs(instance.programs)
         with _step(say, f"the local AWS on port {instance.port}"):
             start(instance)
+        if was_killed:
+            say(f"  It ended without make down, and has: {read_health(instance)['found']}.")
         if reason := find_half_made(instance):
             if not may_forget(reason):
                 raise LocalError(reason)
@@ -260,8 +277,6 @@ def find_half_made(instance: LocalInstance) -> str:
     if status in NEVER_COMPLETE:
         log = instance.logs / "cdk-deploy.log"
         return f"The stack was not completed: it is {status} (see {log})."
-    if not status and has_objects_of_no_stack(instance):
-        return "The local AWS was killed before its first make down: only its objects are left."
     return ""
 
 

@@ -1,92 +1,64 @@
-"""What the local AWS has saved: whether it can be read, and whether a stop can save it again.
-
-MiniStack saves the state of each service as a file when it stops. It logs an error and continues if
-a file cannot be read or written. So this module checks both: nothing is started over a damaged
-file, nothing is stopped that cannot be saved, and a stop that has not saved is an error.
-"""
+"""What the local AWS has saved: whether it can be read, and whether a stop saved all of it."""
 
 from __future__ import annotations
 
-import json
+import sqlite3
 from pathlib import Path
 
 from daicho_cli.local.instance import LocalError, LocalInstance
-
-ROOM = 1_000_000
-"""Bytes that a first stop needs, and by which a state may have grown since the last one."""
-GROWTH = 2
-"""By how much the files of a stop may be larger than those of the stop before."""
-CLOCK_S = 2.0
-"""The resolution of the time of a file, in seconds."""
+from daicho_cli.local.journal import FILE
 
 
 def check_readable(instance: LocalInstance) -> None:
-    """Check that each saved file can be read.
+    """Check that the saved data can be read.
 
     Raises:
-        LocalError: one cannot. The local AWS would continue without it, and save that.
+        LocalError: it cannot, or an earlier version has saved it.
     """
-    for file in _list_files(instance):
-        try:
-            json.loads(file.read_bytes())
-        except (OSError, ValueError) as error:
+    if not _find_file(instance).exists():
+        if (instance.data / "state/dynamodb.json").exists():
             raise LocalError(
-                f"{file} cannot be read ({error}): the local AWS would continue without it. "
-                "Put back a copy of it, or forget all local data: make reset"
-            ) from None
-
-
-def check_room(instance: LocalInstance) -> None:
-    """Check, before a stop, that there is room for what it saves: it writes that many bytes.
-
-    Raises:
-        LocalError: they cannot be written. Nothing has been stopped.
-    """
-    needed = ROOM + GROWTH * sum(file.stat().st_size for file in _list_files(instance))
-    probe = _folder(instance) / "room.tmp"
+                f"an earlier version of this command has saved {instance.data}, and this one "
+                "cannot read it. Forget all local data: make reset"
+            )
+        return
     try:
-        with probe.open("wb") as file:
-            for _ in range(0, needed, ROOM):
-                file.write(bytes(ROOM))
-    except OSError as error:
+        answer = _read(instance, "PRAGMA quick_check(1)")
+    except sqlite3.Error as error:
+        answer = str(error)
+    if answer != "ok":
         raise LocalError(
-            f"a stop could not save the data: {error.strerror} ({needed // 1_000_000} MB for "
-            f"{_folder(instance)}). The local AWS still runs; make room, then make down again"
-        ) from None
-    finally:
-        probe.unlink(missing_ok=True)
-
-
-def check_saved(instance: LocalInstance, since: float) -> None:
-    """Check that a stop has saved every service. ``since``: when it began, in epoch seconds.
-
-    Raises:
-        LocalError: it has not; names what is as it was at an earlier stop.
-    """
-    files = {file.stem: file.stat().st_mtime for file in _list_files(instance)}
-    late = [name for name, at in sorted(files.items()) if at < since - CLOCK_S]
-    if "dynamodb" not in files:
-        late.insert(0, "dynamodb")
-    if late:
-        raise LocalError(
-            f"not saved: {', '.join(late)}. It is as at the stop before; the reason is in "
-            f"{instance.logs / 'ministack.log'}"
+            f"{_find_file(instance)} cannot be read ({answer}). Put back a copy of it, or forget "
+            "all local data: make reset"
         )
 
 
-def has_objects_of_no_stack(instance: LocalInstance) -> bool:
-    """Whether there are buckets, although the local AWS was never stopped cleanly.
+def check_saved(instance: LocalInstance) -> None:
+    """Check that a stop has saved everything.
 
-    Objects are written at once, and all else at a stop. So it was killed before its first one.
+    Raises:
+        LocalError: it has not.
     """
-    buckets = instance.data / "s3"
-    saved = _folder(instance) / "dynamodb.json"
-    return not saved.exists() and buckets.is_dir() and any(buckets.iterdir())
+    try:
+        is_saved = _read(instance, "SELECT count(*) FROM stop") == 1
+        reason = f"see {instance.logs / 'ministack.log'}"
+    except sqlite3.Error as error:
+        is_saved, reason = False, str(error)
+    if not is_saved:
+        raise LocalError(
+            "not saved: log lines, metrics and the state of services since their last change; "
+            f"items, objects and users are ({reason})"
+        )
 
 
-def _folder(instance: LocalInstance) -> Path:
-    return instance.data / "state"
+def _find_file(instance: LocalInstance) -> Path:
+    return instance.data / "state" / FILE
 
 
-def _list_files(instance: LocalInstance) -> list[Path]:
-    return sorted(_folder(instance).glob("*.json"))
+def _read(instance: LocalInstance, query: str) -> object:
+    """The first value that a query returns."""
+    connection = sqlite3.connect(_find_file(instance))
+    try:
+        return connection.execute(query).fetchone()[0]
+    finally:
+        connection.close()

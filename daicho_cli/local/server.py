@@ -12,12 +12,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 
 from daicho_cli.local.environment import REGION
 from daicho_cli.local.instance import LocalError, LocalInstance
-from daicho_cli.local.saved_state import check_readable, check_room, check_saved
+from daicho_cli.local.saved_state import check_readable, check_saved
 
 LINES_TO_SHOW = 15
 SECONDS_TO_SHOW = 2
@@ -79,7 +80,7 @@ class Background:
                 start_new_session=True,
                 umask=PRIVATE_UMASK,
             )
-        self._pid_file.write_text(str(process.pid), encoding="ascii")
+        self.record(process.pid)
         # A new program has no command line for an instant, and would seem not to run.
         until = time.monotonic() + SECONDS_TO_SHOW
         while self.pid is None and process.poll() is None and time.monotonic() < until:
@@ -113,7 +114,11 @@ class Background:
             pid = int(entry.name)
             if pid != os.getpid() and read_command(pid).rstrip().endswith(self.mark):
                 self.folder.mkdir(parents=True, exist_ok=True)
-                self._pid_file.write_text(str(pid), encoding="ascii")
+                self.record(pid)
+
+    def record(self, pid: int) -> None:
+        """Remember the process id of the program."""
+        self._pid_file.write_text(str(pid), encoding="ascii")
 
     def last_words(self) -> str:
         """The end of its log."""
@@ -200,7 +205,7 @@ def start(instance: LocalInstance) -> bool:
     python = instance.programs / "ministack/bin/python"
     if not python.exists():
         raise LocalError(f"MiniStack is not installed at {python}; start it by make up")
-    for folder in ("state", "s3", "tmp"):
+    for folder in ("state", "tmp"):
         (instance.data / folder).mkdir(parents=True, exist_ok=True)
     protect_keys(instance)
     (instance.folder / "port").write_text(str(instance.port), encoding="ascii")
@@ -219,15 +224,19 @@ def stop(instance: LocalInstance) -> bool:
     """Stop MiniStack cleanly, so that it saves its state; True if it ran.
 
     Raises:
-        LocalError: there is no room for its state, and it still runs; or it has not saved it.
+        LocalError: something is not saved, and it still runs; or it has not saved all at its end.
     """
     process = find_program(instance)
     if process.pid is None:
         return process.stop(SECONDS_TO_STOP)
-    check_room(instance)
-    began = time.time()
+    state = read_health(instance)
+    if state.get("why"):
+        raise LocalError(
+            f"{state['unsaved']:,} changes are not saved ({state['why']}). The local AWS still "
+            "runs; make room, then make down again"
+        )
     process.stop(SECONDS_TO_STOP)
-    check_saved(instance, began)
+    check_saved(instance)
     return True
 
 
@@ -238,11 +247,16 @@ def abandon(instance: LocalInstance) -> None:
 
 def is_healthy(instance: LocalInstance) -> bool:
     """Whether MiniStack answers."""
+    return bool(read_health(instance))
+
+
+def read_health(instance: LocalInstance) -> dict[str, Any]:
+    """What MiniStack found at its start, and what it has not saved; empty if it does not answer."""
     try:
-        url = f"{instance.endpoint}/_ministack/health"
-        return httpx.get(url, timeout=2, trust_env=False).is_success
+        answer = httpx.get(f"{instance.endpoint}/_ministack/health", timeout=2, trust_env=False)
+        return dict(answer.json()["daicho"]) if answer.is_success else {}
     except httpx.HTTPError:
-        return False
+        return {}
 
 
 def _settings(instance: LocalInstance) -> dict[str, str]:
@@ -258,9 +272,8 @@ def _settings(instance: LocalInstance) -> dict[str, str]:
         "BIND_HOST": "127.0.0.1",
         "MINISTACK_REGION": REGION,
         "PERSIST_STATE": "1",
-        "S3_PERSIST": "1",
         "STATE_DIR": str(instance.data / "state"),
-        "S3_DATA_DIR": str(instance.data / "s3"),
+        "S3_DATA_DIR": str(instance.data / "tmp"),
         "TMPDIR": str(instance.data / "tmp"),
         # Listeners of unused services would take fixed ports.
         "IOT_MTLS_ENABLED": "0",

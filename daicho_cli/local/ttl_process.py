@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from daicho.layout.heartbeats import is_heartbeat
+from daicho_cli.local.fast_table import EXPIRED
 from daicho_cli.local.instance import LocalInstance
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _list_expired(dynamodb: DynamoDBClient, table: str, now: int) -> Iterator[di
     pages = dynamodb.get_paginator("scan").paginate(
         TableName=table,
         ProjectionExpression="PK, SK, #ttl, #type",
-        FilterExpression="#ttl < :now",
+        FilterExpression=EXPIRED,
         ExpressionAttributeNames={"#ttl": "ttl", "#type": "type"},
         ExpressionAttributeValues={":now": {"N": str(now)}},
     )

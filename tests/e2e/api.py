@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import httpx
+
+from daicho_cli.local.instance import LocalInstance
+from daicho_cli.local.server import find_program
 
 T = TypeVar("T")
 TIMEOUT = 60.0
@@ -36,6 +41,14 @@ def eventually(read: Callable[[], T], holds: Callable[[T], bool], seconds: float
         time.sleep(pause)
         pause = min(2 * pause, MAX_PAUSE)
     return found
+
+
+def kill(place: LocalInstance) -> None:
+    """End the local AWS at once, as a crash does."""
+    process = find_program(place)
+    assert process.pid
+    os.kill(process.pid, signal.SIGKILL)
+    assert eventually(lambda: process.pid, lambda pid: pid is None) is None
 
 
 def send(api: httpx.Client, method: str, path: str, **options: Any) -> httpx.Response:

@@ -1,4 +1,4 @@
-"""A stop of the local AWS is a pause: nothing stored is lost, and nothing undelivered."""
+"""A stop or a kill of the local AWS is a pause: nothing stored or undelivered is lost."""
 
 from __future__ import annotations
 
@@ -10,32 +10,36 @@ import pytest
 from daicho_cli.local import lifecycle, server
 from daicho_cli.local.environment import REGION
 from daicho_cli.local.instance import LocalInstance
-from tests.e2e.api import TIMEOUT, eventually, everything
+from tests.e2e.api import TIMEOUT, eventually, everything, kill
 
 
-def test_a_stop_loses_neither_data_nor_a_stream_record(
-    place: LocalInstance | None, stack: dict[str, Any]
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_an_end_loses_neither_data_nor_a_stream_record(
+    place: LocalInstance | None, stack: dict[str, Any], end: str
 ) -> None:
     if place is None:
         pytest.skip("it stops the local AWS, and this one is somebody's own")
     headers = {"authorization": f"Bearer {stack['tokens']['acme']}"}
     with httpx.Client(base_url=stack["url"], headers=headers, timeout=TIMEOUT) as api:
-        made = api.put("/artists/before", json={"name": "Before The Stop"})
+        made = api.put(f"/artists/before-{end}", json={"name": f"Before The {end}"})
         assert made.is_success, made.text
-        eventually(lambda: everything(api, "/artists", name="before"), bool)
-        before = api.get("/artists/before").json()
+        eventually(lambda: everything(api, "/artists", name=f"before the {end}"), bool)
+        before = api.get(f"/artists/before-{end}").json()
         _switch_projector(place, stack, on=False)
         try:
-            body = {"name": "Zadie Undelivered"}
-            assert api.put("/artists/undelivered", json=body).is_success
-            lifecycle.down(place, print)
+            body = {"name": f"Zadie {end}"}
+            assert api.put(f"/artists/undelivered-{end}", json=body).is_success
+            if end == "stop":
+                lifecycle.down(place, print)
+            else:
+                kill(place)
             server.start(place)
-            assert api.get("/artists/before").json() == before
-            assert everything(api, "/artists", name="zadie") == []
+            assert api.get(f"/artists/before-{end}").json() == before
+            assert everything(api, "/artists", name=f"zadie {end}") == []
         finally:
             _switch_projector(place, stack, on=True)
-        found = eventually(lambda: everything(api, "/artists", name="zadie"), bool)
-        assert [artist["id"] for artist in found] == ["undelivered"]
+        found = eventually(lambda: everything(api, "/artists", name=f"zadie {end}"), bool)
+        assert [artist["id"] for artist in found] == [f"undelivered-{end}"]
 
 
 def _switch_projector(place: LocalInstance, stack: dict[str, Any], *, on: bool) -> None:

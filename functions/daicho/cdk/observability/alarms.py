@@ -265,7 +265,7 @@ def _list_shared_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
     yield AlarmProps(
         name="stored data is damaged",
         metric=metrics.get_shared(DAMAGE_METRIC),
-        text="Stored items are not as the library writes them. The log names them.",
+        text="Stored items are wrong, or records of the stream are lost. The log says which.",
     )
     yield AlarmProps(
         name="a job failed",

@@ -1,4 +1,4 @@
-"""Which stream records are kept over a restart of the local AWS."""
+"""What is changed of MiniStack's functions and their logs."""
 
 from __future__ import annotations
 
@@ -10,41 +10,9 @@ from daicho_cli.local.emulator import (
     END_OF_LOG,
     FOUND_HANDLER,
     UNSENT,
-    Scope,
-    list_pending,
     mark_end_of_log,
-    read_positions,
     repeat_unsent_invocations,
 )
-
-TABLE: Scope = ("1", "r", "ledger")
-STREAM = "arn:aws:dynamodb:r:1:table/ledger/stream/2026-11-21T00:00:00.000"
-
-
-def mapping(uuid: str, source: str = STREAM) -> tuple[Scope, dict[str, str]]:
-    return ("1", "r", uuid), {"EventSourceArn": source}
-
-
-def test_the_slowest_mapping_decides() -> None:
-    mappings = dict([mapping("fast"), mapping("slow")])
-    read = {("1", "r", "fast"): 9, ("1", "r", "slow"): 4}
-    assert read_positions(mappings, read) == {TABLE: 4}
-
-
-def test_a_mapping_that_has_not_begun_keeps_everything() -> None:
-    assert read_positions(dict([mapping("new")]), {}) == {TABLE: 0}
-
-
-def test_other_sources_do_not_count() -> None:
-    assert read_positions(dict([mapping("queue", "arn:aws:sqs:r:1:jobs")]), {}) == {}
-
-
-def test_what_is_delivered_is_left_out() -> None:
-    assert list_pending({TABLE: ["c", "d", "e"]}, {TABLE: 2}, {TABLE: 4}) == {TABLE: (4, ["e"])}
-
-
-def test_expired_records_do_not_move_the_position_back() -> None:
-    assert list_pending({TABLE: ["c", "d"]}, {TABLE: 2}, {TABLE: 1}) == {TABLE: (2, ["c", "d"])}
 
 
 def test_an_event_that_no_worker_got_is_sent_again() -> None:

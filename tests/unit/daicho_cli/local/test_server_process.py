@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
 
-from daicho_cli.local.server import Background
+from daicho_cli.local import lifecycle
+from daicho_cli.local.server import Background, read_command
 
 SLEEP = "import time; time.sleep(60)"
 
@@ -44,3 +46,20 @@ def test_only_its_owner_reads_the_files_that_it_makes(tmp_path: Path) -> None:
         os.umask(before)
     assert (tmp_path / "keys").stat().st_mode & 0o777 == 0o700
     assert (tmp_path / "keys/signing.pem").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_a_killed_command_has_started_is_ended_with_its_children(tmp_path: Path) -> None:
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SLEEP!r}])"
+    parent = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+    left = Background("cdk", tmp_path, "subprocess.run")
+    left.record(parent.pid)
+    children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
+    while left.pid is None or not (child := children.read_text("ascii").split()):
+        time.sleep(0.01)
+    lifecycle._end_group(left)
+    parent.wait()
+    until = time.monotonic() + 10
+    while SLEEP in read_command(int(child[0])) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert SLEEP not in read_command(int(child[0]))
+    lifecycle._end_group(left)  # nothing runs

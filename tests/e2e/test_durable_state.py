@@ -1,0 +1,189 @@
+"""The local AWS alone: what was acknowledged survives a kill, and what is not saved is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import resource
+import signal
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from daicho_cli.local import server
+from daicho_cli.local.environment import REGION
+from daicho_cli.local.instance import LocalError, LocalInstance
+from daicho_cli.local.journal import FILE
+from daicho_cli.local.ttl_process import delete_expired
+from tests.e2e.api import eventually, kill
+from tests.support.dynoxide import free_port
+from tests.support.repository import PROJECT
+
+ONCE = Config(retries={"total_max_attempts": 1})
+TABLE: dict[str, Any] = {
+    "TableName": "things",
+    "KeySchema": [
+        {"AttributeName": "PK", "KeyType": "HASH"},
+        {"AttributeName": "SK", "KeyType": "RANGE"},
+    ],
+    "AttributeDefinitions": [
+        {"AttributeName": "PK", "AttributeType": "S"},
+        {"AttributeName": "SK", "AttributeType": "S"},
+    ],
+    "BillingMode": "PAY_PER_REQUEST",
+    "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+}
+KEY = {"PK": {"S": "a"}, "SK": {"S": "b"}}
+SLOW = """
+import os, pathlib, time
+
+def handle(event, context):
+    started = pathlib.Path(event["started"])
+    is_first = not started.exists()
+    started.with_suffix(".new").write_text(str(os.getpid()))
+    started.with_suffix(".new").replace(started)
+    time.sleep(60 if is_first else 0)
+    pathlib.Path(event["ended"]).touch()
+"""
+INSERT = "INSERT INTO things VALUE {'PK': 'a', 'SK': ?}"
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[LocalInstance]:
+    """A local AWS with a table and nothing else."""
+    instance = LocalInstance(tmp_path, free_port(), PROJECT)
+    server.start(instance)
+    open_client(instance, "dynamodb").create_table(**TABLE)
+    yield instance
+    server.abandon(instance)
+
+
+def open_client(instance: LocalInstance, name: Any) -> Any:
+    session = boto3.Session("test", "test", region_name=REGION)
+    return session.client(name, endpoint_url=instance.endpoint, config=ONCE)
+
+
+def test_a_kill_loses_nothing_of_any_service(alone: LocalInstance) -> None:
+    dynamodb, s3 = open_client(alone, "dynamodb"), open_client(alone, "s3")
+    machines, cognito = open_client(alone, "stepfunctions"), open_client(alone, "cognito-idp")
+    add = {
+        "Update": {
+            "TableName": "things",
+            "Key": KEY,
+            "UpdateExpression": "ADD n :one",
+            "ExpressionAttributeValues": {":one": {"N": "1"}},
+        }
+    }
+    dynamodb.transact_write_items(TransactItems=[add], ClientRequestToken="once")
+    for name in "cd":
+        dynamodb.put_item(TableName="things", Item={"PK": {"S": "a"}, "SK": {"S": name}})
+    dynamodb.delete_item(TableName="things", Key={"PK": {"S": "a"}, "SK": {"S": "c"}})
+    dynamodb.execute_statement(Statement=INSERT, Parameters=[{"S": "e"}])
+    with pytest.raises(ClientError, match="TransactionCanceled"):
+        statements = [{"Statement": INSERT, "Parameters": [{"S": name}]} for name in "fe"]
+        dynamodb.execute_transaction(TransactStatements=statements)
+    s3.create_bucket(Bucket="papers")
+    s3.put_bucket_versioning(Bucket="papers", VersioningConfiguration={"Status": "Enabled"})
+    for body in ("one", "two"):
+        s3.put_object(Bucket="papers", Key="a/b", Body=body, Tagging="n=1")
+    s3.put_object(Bucket="papers", Key="gone", Body="x")
+    s3.delete_object(Bucket="papers", Key="gone")
+    pool = cognito.create_user_pool(PoolName="people")["UserPool"]["Id"]
+    cognito.admin_create_user(UserPoolId=pool, Username="ann")
+    machine = machines.create_state_machine(
+        name="waiting",
+        definition='{"StartAt": "W", "States": {"W": {"Type": "Wait", "Seconds": 2, "End": true}}}',
+        roleArn="arn:aws:iam::000000000000:role/r",
+    )["stateMachineArn"]
+    execution = machines.start_execution(stateMachineArn=machine)["executionArn"]
+    kill(alone)
+    server.start(alone)
+    assert server.read_health(alone)["found"].startswith("3 items, 0 undelivered")
+    dynamodb.transact_write_items(TransactItems=[add], ClientRequestToken="once")
+    dynamodb.put_item(TableName="things", Item={**KEY, "SK": {"S": "old"}, "ttl": {"N": "5"}})
+    assert delete_expired(dynamodb, "things", now=6) == 1
+    items = dynamodb.scan(TableName="things")["Items"]
+    assert {item["SK"]["S"]: item.get("n", {}).get("N") for item in items} == {
+        "b": "1",
+        "d": None,
+        "e": None,
+    }
+    versions = s3.list_object_versions(Bucket="papers")
+    bodies = [
+        s3.get_object(Bucket="papers", Key="a/b", VersionId=version["VersionId"])["Body"].read()
+        for version in versions["Versions"]
+        if version["Key"] == "a/b"
+    ]
+    assert sorted(bodies) == [b"one", b"two"]
+    assert [marker["Key"] for marker in versions["DeleteMarkers"]] == ["gone"]
+    assert s3.get_object_tagging(Bucket="papers", Key="a/b")["TagSet"]
+    assert cognito.admin_get_user(UserPoolId=pool, Username="ann")["Username"] == "ann"
+    done = eventually(
+        lambda: machines.describe_execution(executionArn=execution)["status"],
+        lambda status: status != "RUNNING",
+    )
+    assert done == "SUCCEEDED"
+
+
+def test_an_asynchronous_invocation_that_was_accepted_ends(
+    alone: LocalInstance, tmp_path: Path
+) -> None:
+    functions, code = open_client(alone, "lambda"), io.BytesIO()
+    with zipfile.ZipFile(code, "w") as archive:
+        archive.writestr("slow.py", SLOW)
+    functions.create_function(
+        FunctionName="slow",
+        Runtime="python3.12",
+        Handler="slow.handle",
+        Role="arn:aws:iam::000000000000:role/r",
+        Code={"ZipFile": code.getvalue()},
+    )
+    ended, event = tmp_path / "ended", {"started": str(tmp_path / "started")}
+    event["ended"] = str(ended)
+    functions.invoke(
+        FunctionName="slow", InvocationType="Event", Payload=json.dumps(event).encode()
+    )
+    # The process of the function ends with it.
+    started = eventually(lambda: list(tmp_path.glob("started")), bool)
+    kill(alone)
+    os.kill(int(started[0].read_text("ascii")), signal.SIGKILL)
+    assert not ended.exists()
+    server.start(alone)
+    assert "; 1 invocations and" in server.read_health(alone)["found"]
+    assert eventually(ended.exists, bool)
+    assert server.stop(alone)
+    server.start(alone)
+    assert "; 0 invocations and" in server.read_health(alone)["found"]
+
+
+def test_what_cannot_be_saved_is_refused_and_said(alone: LocalInstance) -> None:
+    dynamodb, s3 = open_client(alone, "dynamodb"), open_client(alone, "s3")
+    s3.create_bucket(Bucket="papers")
+    dynamodb.put_item(TableName="things", Item={**KEY, "n": {"N": "1"}})
+    pid = server.find_program(alone).pid
+    assert pid
+    log = alone.data / "state" / f"{FILE}-wal"
+    soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    # As a disk that is full: the kernel accepts no byte more.
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (log.stat().st_size, hard))
+    for _ in range(2):
+        with pytest.raises(ClientError, match="cannot save what is written"):
+            dynamodb.put_item(TableName="things", Item={**KEY, "n": {"N": "2"}})
+    with pytest.raises(ClientError, match="cannot save what is written"):
+        s3.put_object(Bucket="papers", Key="a", Body="x")
+    assert dynamodb.get_item(TableName="things", Key=KEY)["Item"]
+    with pytest.raises(LocalError, match=r"changes are not saved .* still runs; make room"):
+        server.stop(alone)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
+    eventually(lambda: server.read_health(alone)["why"], lambda why: not why)
+    dynamodb.put_item(TableName="things", Item={**KEY, "n": {"N": "3"}})
+    assert server.stop(alone)
+    server.start(alone)
+    assert dynamodb.get_item(TableName="things", Key=KEY)["Item"]["n"] == {"N": "3"}

@@ -1,0 +1,82 @@
+"""The index of expiries follows each write, and an expression is parsed once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from types import SimpleNamespace
+from typing import Any
+
+from daicho_cli.local.fast_table import EXPIRED, index_expiries, remember_parsed_texts
+
+
+def make_dynamodb() -> tuple[Any, Any]:
+    """What the index uses of MiniStack's module, and a table."""
+    table = {"TableId": "1", "items": defaultdict(dict)}
+
+    def set_item(table: Any, pk: str, sk: str, item: Any) -> None:
+        table["items"][pk][sk] = item
+
+    dynamodb = SimpleNamespace(
+        _tables={"things": table},
+        _set_item=set_item,
+        _remove_item=lambda table, pk, sk: table["items"][pk].pop(sk),
+        _items_replaced=lambda table: None,
+        _scan=lambda data: "whole table",
+        _project_item=lambda item, shown, names: item["ttl"]["N"],
+        json_response=lambda content: content,
+    )
+    index_expiries(dynamodb)
+    return dynamodb, table
+
+
+def scan(dynamodb: Any, now: int) -> list[str]:
+    answer = dynamodb._scan(
+        {
+            "TableName": "things",
+            "FilterExpression": EXPIRED,
+            "ExpressionAttributeNames": {},
+            "ExpressionAttributeValues": {":now": {"N": str(now)}},
+            "ProjectionExpression": "#ttl",
+        }
+    )
+    assert answer["Count"] == len(answer["Items"])
+    return sorted(answer["Items"])
+
+
+def test_the_index_follows_each_write() -> None:
+    dynamodb, table = make_dynamodb()
+    for number in range(5):
+        dynamodb._set_item(table, "a", str(number), {"ttl": {"N": str(number)}})
+    dynamodb._set_item(table, "b", "lasting", {})
+    assert scan(dynamodb, 3) == ["0", "1", "2"]
+    dynamodb._set_item(table, "a", "0", {"ttl": {"N": "9"}})
+    dynamodb._set_item(table, "a", "1", {})
+    dynamodb._remove_item(table, "a", "2")
+    dynamodb._set_item(table, "b", "new", {"ttl": {"N": "2"}})
+    assert scan(dynamodb, 3) == ["2"]
+    assert scan(dynamodb, 10) == ["2", "3", "4", "9"]
+    table["items"] = defaultdict(dict, {"c": {"d": {"ttl": {"N": "7"}}}})
+    dynamodb._items_replaced(table)
+    assert scan(dynamodb, 10) == ["7"]
+
+
+def test_other_scans_read_the_table() -> None:
+    dynamodb, _ = make_dynamodb()
+    assert dynamodb._scan({"TableName": "things"}) == "whole table"
+    assert dynamodb._scan({"TableName": "absent", "FilterExpression": EXPIRED}) == "whole table"
+
+
+def test_a_text_is_parsed_once_and_its_tokens_are_not_shared() -> None:
+    parsed: list[Any] = []
+
+    def parse(text: Any, *_: Any) -> list[Any]:
+        parsed.append(text)
+        return [text]
+
+    module = SimpleNamespace(_tokenize=parse, _condition_syntax_error=parse)
+    remember_parsed_texts(module, SimpleNamespace(_tokenize=parse))
+    module._tokenize("a = b").append("changed")
+    assert module._tokenize("a = b") == ["a = b"]
+    assert [module._condition_syntax_error("c", slot) for slot in "xyx"] == [["c"]] * 3
+    assert parsed == ["a = b", "c", "c"]
+    assert module._condition_syntax_error(["no text"], "x") == [["no text"]]
