@@ -32,7 +32,7 @@ NO_ARCHIVE: Any = None
 """No member expires, so nothing reads the archive."""
 
 
-class NoStream:
+class NoStream(DescribesStream):
     def list_shards(self) -> tuple[StreamShard, ...]:
         raise AssertionError("no heartbeat is needed")
 

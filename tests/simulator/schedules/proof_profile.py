@@ -17,8 +17,8 @@ from tests.simulator.schedules.closing_shards import ClosingShards
 from tests.simulator.schedules.code_history import CodeHistory
 from tests.simulator.schedules.dismissal_events import DismissalEvents
 from tests.simulator.schedules.filter_spread import FilterSpread
-from tests.simulator.schedules.move_back_events import MoveBackEvents
 from tests.simulator.schedules.gap_events import GapEvents
+from tests.simulator.schedules.move_back_events import MoveBackEvents
 from tests.simulator.schedules.pause_events import PauseEvents
 from tests.simulator.schedules.race_events import RaceEvents
 from tests.simulator.schedules.repair_races import RepairRaces
