@@ -20,7 +20,7 @@ from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
-from daicho.storage.protocols import StreamShard, apply_update
+from daicho.storage.protocols import DescribesStream, StreamShard, apply_update
 from daicho.storage.requests import Scan, to_key_image
 from daicho.storage.table import Table
 from daicho.testing import MemoryDeployment
