@@ -95,7 +95,7 @@ bench-verify: $(TOOLS) ## A verification and a repair: time, memory, units, what
 .PHONY: bench-restore
 bench-restore: $(TOOLS) ## A table that is moved back to a moment: time and units (ITEMS=1000000: all of them)
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
-		$(BIN)/python -m tests.trials.restore_trial --items $(or $(ITEMS),20000)
+		$(BIN)/python -m bench.restore --items $(or $(ITEMS),20000)
 
 .PHONY: bench-figures
 bench-figures: $(TOOLS) ## Figures and series of 50,000 sales and of Chinook equal DuckDB's; their units

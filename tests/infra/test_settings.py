@@ -71,7 +71,12 @@ def test_days_that_cloudwatch_cannot_keep_are_refused(tmp_path: Path) -> None:
 
 def test_outside_of_stage_local_a_release_waits_until_no_earlier_event_filter_is_used() -> None:
     spreads = {name: settings.filter_spread_seconds for name, settings in STAGES.items()}
-    assert spreads == {"local": None, "dev": MIN_FILTER_SPREAD_S, "prod": MIN_FILTER_SPREAD_S}
+    assert spreads == {
+        "local": None,
+        "dev": MIN_FILTER_SPREAD_S,
+        "trial": MIN_FILTER_SPREAD_S,
+        "prod": MIN_FILTER_SPREAD_S,
+    }
     assert MIN_FILTER_SPREAD_S >= 90
 
 
@@ -149,7 +154,7 @@ def test_alarms_notify_an_address(email: str) -> None:
 @pytest.mark.parametrize(
     ("context", "message"),
     [
-        ({"stage": "production"}, "stage is 'production'; the stages are local, dev, prod"),
+        ({"stage": "production"}, "stage is 'production'; the stages are local, dev, trial, prod"),
         (
             {"stage": "local", "local_layer": "/layer"},
             "stage local needs local_ledger, api_url: deploy it with daicho local up (make up), "
@@ -290,7 +295,7 @@ def test_alarms_notify_an_address(email: str) -> None:
         ({"faults": [0.1]}, "faults is [0.1], not a number between 0 and 1"),
         ({"faults": 10**400}, f"faults is {10**400}, not a number between 0 and 1"),
         ({"warm_throughput": [1]}, "warm_throughput is [1], neither true nor false"),
-        ({"stage": ["dev"]}, "stage is ['dev']; the stages are local, dev, prod"),
+        ({"stage": ["dev"]}, "stage is ['dev']; the stages are local, dev, trial, prod"),
         *(
             ({name: ["x"]}, f"{name} is ['x'], not a text")
             for name in ("domain_name", "alarm_email", "runbook_url", "api_url")
