@@ -26,7 +26,7 @@ from daicho.testing.memory_deployment import DeliveryError
 from daicho.testing.stack_settings import FAILURE_BUCKET
 from daicho.verify.findings import Kind
 from daicho.verify.job import VerifyJob, find_verification
-from tests.support.verified_shop import LEDGER, Customer, Memo, Sale, VerifiedShop, Visit
+from tests.support.verified_shop import LEDGER, Customer, Memo, Sale, Trip, VerifiedShop, Visit
 
 MINUTE_S, HOUR_S = 60.0, 3600.0
 LABEL = "2027-01-01T00:00:00.000"
@@ -244,6 +244,32 @@ def test_another_mapping_is_a_gap(outage: Outage) -> None:
     later = first.observe(replace(seen, mapping="two"), "", outage.deployment.clock.now())
     assert later.reasons == ("the projector has the mapping two, not one",)
     assert (first.reasons, later.mapping) == ((), "two")
+
+
+def test_what_is_kept_of_expired_items_is_judged(outage: Outage) -> None:
+    for number in range(3):
+        outage.shop.book.create(Trip(id=f"t{number}"))
+    outage.deployment.deliver()
+    for _ in range(25):
+        outage.deployment.clock.advance(HOUR_S - MINUTE_S)
+        outage.pass_minutes(1)
+    assert outage.deployment.expire_items() >= 3
+    outage.pass_minutes(3)
+    assert not outage.gap.is_open
+    outage.shop.book.create(Trip(id="live"))
+    outage.pass_minutes(2)
+    outage.disable()
+    outage.shop.book.create(Trip(id="lost"))
+    outage.pass_minutes(2)
+    outage.deployment.clock.advance(2 * HOUR_S)
+    outage.enable()
+    outage.pass_minutes(2)
+    assert outage.shop.book.read(Trip.ever("sea")).items == 4
+    job = outage.recover()
+    assert (job.outcome, job.reason) == ("repaired", "")
+    assert not outage.gap.is_open
+    outage.pass_minutes(2)
+    assert outage.shop.book.read(Trip.ever("sea")).items == 5
 
 
 def test_what_expired_meanwhile_is_named(outage: Outage) -> None:
