@@ -12,6 +12,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from daicho.jobs.state_machine import StateMachine
 from daicho.release.states import StageStates, read_stage_states
 from daicho.storage.table import Table, open_table
 from daicho_cli.cost.prices import DEFAULT_REGION
@@ -94,15 +95,6 @@ def read_local_stack(file: Path, *, instead: str = "--stage") -> dict[str, Any]:
     return content
 
 
-def list_local_outputs(content: Mapping[str, Any]) -> dict[str, str]:
-    """The outputs of the local stack by name. ``content``: see `read_local_stack`."""
-    functions = content.get("functions", {})
-    return {
-        **{output: content[name] for output, name in _LOCAL.items() if name in content},
-        **{f"{name.capitalize()}FunctionName": function for name, function in functions.items()},
-    }
-
-
 @dataclass(frozen=True)
 class Stack:
     """One deployed stack. ``endpoint`` and ``region`` are None if the environment sets them."""
@@ -128,8 +120,10 @@ class Stack:
             return cls(name_stack(stage), read_outputs(stage, region), None, region)
         content = read_local_stack(file, instead=instead)
         use_local_aws()
+        functions = content.get("functions", {})
+        resources = {output: content[name] for output, name in _LOCAL.items() if name in content}
+        resources |= {f"{name.capitalize()}FunctionName": functions[name] for name in functions}
         try:
-            resources = list_local_outputs(content)
             return cls("the local stack", resources, content["endpoint"], content["region"])
         except KeyError as error:
             raise StackError(f"{file} knows no {error}: make up once more") from error
@@ -149,6 +143,42 @@ class Stack:
     def is_local(self) -> bool:
         """Whether the stack runs on the local AWS."""
         return self.endpoint is not None
+
+    @property
+    def url(self) -> str:
+        """The address of the API.
+
+        Raises:
+            StackError: the stack has none.
+        """
+        return self["ApiUrl"].rstrip("/")
+
+    @property
+    def connection(self) -> Connection:
+        """The location of the table.
+
+        Raises:
+            StackError: the stack has none.
+        """
+        return Connection(self["TableName"], self.endpoint, self.region)
+
+    @property
+    def machine(self) -> StateMachine:
+        """The state machine of jobs.
+
+        Raises:
+            StackError: the stack has none.
+        """
+        return StateMachine(self["JobMachineArn"], self.endpoint, self.region)
+
+    def list_functions(self) -> dict[str, str]:
+        """The names of the functions, by what they are for, such as ``api``."""
+        end = "FunctionName"
+        return {
+            output.removesuffix(end).lower(): name
+            for output, name in self.resources.items()
+            if output.endswith(end)
+        }
 
     def open_client(self, service: str, config: Config | None = None) -> Any:
         """A client of an AWS service."""
@@ -263,20 +293,6 @@ PARALLELISM = 8
 
 
 @dataclass(frozen=True)
-class StageOptions:
-    """The options that name a stage; without any, the local stack.
-
-    ``stack``: the file that describes the local stack.
-    """
-
-    stack: Path
-    table: str | None = None
-    stage: str | None = None
-    region: str | None = None
-    endpoint: str | None = None
-
-
-@dataclass(frozen=True)
 class DeployedStage:
     """The table of a stage, its size, and what it contains of each entity."""
 
@@ -291,8 +307,15 @@ class DeployedStage:
         return self.connection.region or boto3.Session().region_name or DEFAULT_REGION
 
 
-def find_stage(options: StageOptions) -> DeployedStage | None:
-    """Read the stage that the options name.
+def find_stage(
+    stack: Path,
+    *,
+    table: str | None = None,
+    stage: str | None = None,
+    region: str | None = None,
+    endpoint: str | None = None,
+) -> DeployedStage | None:
+    """Read a stage by its name or by its table; without any, the local stack of a file.
 
     None if the stage has no stack or no table: nothing was deployed yet.
 
@@ -302,16 +325,11 @@ def find_stage(options: StageOptions) -> DeployedStage | None:
         StoreError: the table does not answer.
         ClientError, BotoCoreError: AWS does not answer the request for the stage's stack.
     """
-    if options.table is not None and options.stage is not None:
+    if table is not None and stage is not None:
         raise OptionError("--stage names the table of a stage: use --table or --stage, not both")
     try:
         connection = Connection.find(
-            options.table,
-            options.endpoint,
-            options.stack,
-            stage=options.stage,
-            region=options.region,
-            instead="--stage",
+            table, endpoint, stack, stage=stage, region=region, instead="--stage"
         )
     except UndeployedError:
         return None

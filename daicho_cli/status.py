@@ -18,7 +18,7 @@ from daicho.release.instance_states import InstanceState, InstanceStatus, list_i
 from daicho.release.states import StageStates
 from daicho.stream.gap import StreamGap, read_gap
 from daicho.tally.slots import TallyName
-from daicho_cli.aws import StageOptions, find_stage
+from daicho_cli.aws import find_stage
 from daicho_cli.options import LOCAL, AsJson, Endpoint, Region, StackFile, Stage, TableOfStage
 from daicho_cli.project import load_ledger
 from daicho_cli.terminal import INCOMPLETE, build_table, end_command, end_on_errors, print_json
@@ -226,7 +226,7 @@ def status(
     """
     with end_on_errors("status", INCOMPLETE):
         ledger = load_ledger()
-        deployed = find_stage(StageOptions(stack, table, stage, region, endpoint))
+        deployed = find_stage(stack, table=table, stage=stage, region=region, endpoint=endpoint)
         waiting = list(list_recounts(deployed.table)) if deployed else []
         set_aside = count_set_aside(deployed.table) if deployed else NOTHING
         gap = read_gap(deployed.table) if deployed else None
