@@ -78,14 +78,14 @@ def read_template(cloudformation: Any, name: str) -> Mapping[str, Any]:
     return template
 
 
-def read_local_stack(file: Path, *, instead: str = "--stage") -> dict[str, Any]:
-    """Read the file that `make up` wrote; ``instead``: the option to use without it.
+def read_local_stack(file: Path) -> dict[str, Any]:
+    """Read the file that `make up` wrote.
 
     Raises:
         StackError: the file does not exist, or cannot be read.
     """
     if not file.exists():
-        raise StackError(f"there is no {file} (make up writes it): name a {instead}")
+        raise StackError(f"there is no {file} (make up writes it): name a --stage or a --table")
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -105,12 +105,10 @@ class Stack:
     region: str | None = None
 
     @classmethod
-    def find(
-        cls, stage: str | None, file: Path, *, region: str | None = None, instead: str = "--stage"
-    ) -> Stack:
+    def find(cls, stage: str | None, file: Path, *, region: str | None = None) -> Stack:
         """The stack of a stage; without a stage, the local stack that ``file`` describes.
 
-        ``region``: of the stage. ``instead``: the option to use without a local stack.
+        ``region``: of the stage.
 
         Raises:
             StackError: the stack does not exist.
@@ -118,7 +116,7 @@ class Stack:
         """
         if stage is not None:
             return cls(name_stack(stage), read_outputs(stage, region), None, region)
-        content = read_local_stack(file, instead=instead)
+        content = read_local_stack(file)
         use_local_aws()
         functions = content.get("functions", {})
         resources = {output: content[name] for output, name in _LOCAL.items() if name in content}
@@ -218,11 +216,8 @@ class Connection:
         *,
         stage: str | None = None,
         region: str | None = None,
-        instead: str = "--table",
     ) -> Connection:
         """The given table, or that of a stage, or that of the local stack (`make up`).
-
-        ``instead``: the option to use without a local stack.
 
         Raises:
             StackError: the stack does not exist, or does not name its table.
@@ -230,7 +225,7 @@ class Connection:
         """
         if table is not None:
             return cls(table, endpoint, region)
-        stack = Stack.find(stage, stack_file, region=region, instead=instead)
+        stack = Stack.find(stage, stack_file, region=region)
         return cls(stack["TableName"], endpoint or stack.endpoint, region or stack.region)
 
     def open(self, parallelism: int, attempts: int = 5, timeout: float = 30.0) -> Table:
@@ -328,9 +323,7 @@ def find_stage(
     if table is not None and stage is not None:
         raise OptionError("--stage names the table of a stage: use --table or --stage, not both")
     try:
-        connection = Connection.find(
-            table, endpoint, stack, stage=stage, region=region, instead="--stage"
-        )
+        connection = Connection.find(table, endpoint, stack, stage=stage, region=region)
     except UndeployedError:
         return None
     size = read_table_size(connection)

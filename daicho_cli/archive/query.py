@@ -178,13 +178,7 @@ _MAX_WIDTH = 60
 
 def print_answer(answer: QueryResult, output: Output) -> int:
     """Print an answer; return its number of rows."""
-    match output:
-        case "json":
-            return _print_json(answer)
-        case "csv":
-            return _print_csv(answer)
-        case "table":
-            return _print_table(answer)
+    return {"json": _print_json, "csv": _print_csv, "table": _print_table}[output](answer)
 
 
 def format_items(answer: QueryResult, fields: Sequence[str], entities: Declared) -> QueryResult:
@@ -371,17 +365,12 @@ def _format_cell(value: Any) -> str:
 
 
 def _format_text(value: Any) -> str:
-    return (
-        json.dumps(value, ensure_ascii=False, default=_encode_value)
-        .encode(errors="replace")
-        .decode()
-    )
+    text = json.dumps(value, ensure_ascii=False, default=_encode_value)
+    return text.encode(errors="replace").decode()
 
 
 def _encode_value(value: Any) -> Any:
     """Convert a value of a type that JSON does not have."""
-    if isinstance(value, Decimal):
-        return str(value)  # its type depends on the column and not on the value
     if isinstance(value, dt.date | dt.datetime | dt.time):
         return value.isoformat()
     if isinstance(value, bytes):
@@ -392,7 +381,6 @@ def _encode_value(value: Any) -> Any:
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))
 
 
-Engine = Literal["athena", "duckdb"]
 TABLE_ROWS = 100
 """The row limit of a table without ``--limit``; JSON and CSV have all rows."""
 
@@ -456,11 +444,6 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
     raise typer.Exit(INCOMPLETE if broken or lines else SUCCESS)
 
 
-def choose_engine(session: ArchiveSession) -> Engine:
-    """Athena for a deployed stage. The local AWS's Athena takes no parameters: DuckDB there."""
-    return "duckdb" if session.stack.is_local else "athena"
-
-
 @contextmanager
 def _run_statement(
     session: ArchiveSession,
@@ -475,7 +458,8 @@ def _run_statement(
         broken.append(name)
         print_message(f"skipped: {name}: {error}")
 
-    if choose_engine(session) == "athena" and entities:
+    # The local AWS's Athena takes no parameters: DuckDB answers there.
+    if entities and not session.stack.is_local:
         athena = AthenaEngine.open(session.stack)
         objects = list(session.archive.list_selected(selection))
         partitions = {entry.name.rpartition("/")[0] for entry in objects}

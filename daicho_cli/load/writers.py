@@ -5,9 +5,10 @@ all writes at a time, and the others none. Source: "Distributing write activity 
 data upload", Amazon DynamoDB Developer Guide.
 
 An item with unique values is refused if another item has its value. One with states is refused if
-its state may not follow the stored one. So the order of rows matters: of two rows with one value, the first
-one is loaded. Rows that do not share a key or a value are written in parallel. A row whose value is
-taken is tried once more after the others of its block: one of these may have given up the value.
+its state may not follow the stored one. So the order of rows matters: of two rows with one value,
+the first one is loaded. Rows that do not share a key or a value are written in parallel. A row
+whose value is taken is tried once more after the others of its block: one of these may have given
+up the value.
 """
 
 from __future__ import annotations
