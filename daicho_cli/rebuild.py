@@ -35,7 +35,7 @@ from daicho.release.states import read_stage_states
 from daicho.runtime.clock import utc_now
 from daicho.storage.table import Table
 from daicho_cli.aws import DeployedStage, Stack, find_stage, read_table_size
-from daicho_cli.options import LOCAL, AsJson, StackFile, Stage
+from daicho_cli.options import LOCAL, AsJson, Scan, StackFile, Stage, Wait, Yes
 from daicho_cli.plan.changes import EntityChange
 from daicho_cli.plan.items import ScanOptions
 from daicho_cli.plan.rebuild import DEFAULT_RATE, estimate_repair, preview_rebuilds
@@ -206,13 +206,8 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what it would touch, and the price.")
     ] = False,
-    scan: Annotated[
-        bool,
-        typer.Option("--scan", help="With --dry-run: read the whole table instead of a sample."),
-    ] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="With --scan: read without a question.")
-    ] = False,
+    scan: Scan = False,
+    yes: Yes = False,
     status: Annotated[bool, typer.Option("--status", help="Only print how far it is.")] = False,
     pause: Annotated[bool, typer.Option("--pause", help="Pause it; --resume continues.")] = False,
     resume: Annotated[
@@ -240,9 +235,7 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
     tenant: Annotated[
         str, typer.Option("--tenant", help="With --again: only items of this tenant.")
     ] = "",
-    wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="Watch it to its end; Ctrl+C only stops this.")
-    ] = True,
+    wait: Wait = True,
     stage: Stage = None,
     stack: StackFile = LOCAL,
     as_json: AsJson = False,

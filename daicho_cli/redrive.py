@@ -15,7 +15,7 @@ from rich.text import Text
 from daicho.redrive.claim_ids import ClaimId, parse_claim
 from daicho.stream.recount_list import MAX_RECOUNTS
 from daicho_cli.aws import CallError, LambdaInvoker
-from daicho_cli.options import LOCAL, AsJson, StackFile, Stage
+from daicho_cli.options import LOCAL, AsJson, StackFile, Stage, Yes
 from daicho_cli.terminal import (
     INCOMPLETE,
     SUCCESS,
@@ -165,7 +165,7 @@ def redrive(  # noqa: PLR0913, PLR0917  # the command's options
             help="With --dismiss: only this item, even without a record that is set aside.",
         ),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Dismiss without a question.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Apply the records that were quarantined or discarded, each exactly once.
 

@@ -20,7 +20,7 @@ from daicho.verify.job import (
     start_verification,
 )
 from daicho_cli.aws import Stack, read_table_size
-from daicho_cli.options import LOCAL, AsJson, StackFile, Stage, check_tenant
+from daicho_cli.options import LOCAL, AsJson, StackFile, Stage, Wait, check_tenant
 from daicho_cli.plan.rebuild import DEFAULT_RATE, find_prices
 from daicho_cli.project import load_ledger
 from daicho_cli.terminal import (
@@ -51,9 +51,7 @@ def verify(  # noqa: PLR0913, PLR0917  # the command's options
         float, typer.Option(min=1, help="The highest number of write units a second of repairs.")
     ] = DEFAULT_RATE,
     status: Annotated[bool, typer.Option("--status", help="Only print the last one.")] = False,
-    wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="Watch it to its end; Ctrl+C only stops this.")
-    ] = True,
+    wait: Wait = True,
     stage: Stage = None,
     stack: StackFile = LOCAL,
     as_json: AsJson = False,

@@ -181,43 +181,20 @@ def print_answer(answer: QueryResult, output: Output) -> int:
     return {"json": _print_json, "csv": _print_csv, "table": _print_table}[output](answer)
 
 
-def format_items(answer: QueryResult, fields: Sequence[str], entities: Declared) -> QueryResult:
-    """Whole rows for a human reader: a column for each field, and one for all other values."""
-    rows = (_flatten(row, fields) for row in format_records(answer, entities))
-    return QueryResult([*HEAD, *fields, MORE], rows)
-
-
-def format_rows(answer: QueryResult, entities: Declared) -> QueryResult:
-    """Whole rows for JSON output: the item is one value."""
-    records = format_records(answer, entities)
-    return QueryResult(RECORD, (list(record.values()) for record in records))
-
-
-def skip_unreadable(answer: QueryResult, skipped: list[str]) -> QueryResult:
-    """Whole rows without the lines that are not JSON; ``skipped`` receives an entry for each.
-
-    Athena returns such a line as a row of nulls.
-    """
-    place = answer.columns.index("item")
-
-    def rows() -> Iterator[Sequence[Any]]:
-        for row in answer.rows:
-            if row[place] is None:
-                skipped.append("a line")
-            else:
-                yield row
-
-    return QueryResult(answer.columns, rows())
-
-
-def format_records(answer: QueryResult, entities: Declared) -> Iterator[dict[str, Any]]:
+def format_records(
+    answer: QueryResult, entities: Declared, skipped: list[str]
+) -> Iterator[dict[str, Any]]:
     """Whole rows as JSON values: the content of an archived line, the item as plain values.
 
     ``entities``: the current declarations by name. A decimal is shown as the API shows it: as text,
-    with its scale.
+    with its scale. ``skipped`` receives an entry for each line that is not JSON, which Athena
+    returns as a row of nulls.
     """
     for row in answer.rows:
         record = dict(zip(answer.columns, row, strict=True))
+        if record["item"] is None:
+            skipped.append("a line")
+            continue
         item = json.loads(record["item"])
         values = format_item(item, entities.get(record["entity"]))
         gen = record["gen"]
@@ -297,7 +274,8 @@ def _print_table(answer: QueryResult) -> int:
     texts = [[Text(row[place]) for place in places] for row in rows]
     console = Console()
     table = _draw_table(names, texts)
-    fits = _measure_columns(names, texts) <= console.width
+    unlimited = console.options.update(width=sys.maxsize)
+    fits = console.measure(table, options=unlimited).maximum <= console.width
     for block in [table] if fits else _draw_blocks(names, texts):
         console.print(block)
     return len(rows)
@@ -310,19 +288,6 @@ def _draw_table(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Table:
     for row in rows:
         table.add_row(*row)
     return table
-
-
-def _measure_columns(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> int:
-    """The width of a table that folds only the values that are wider than `_MAX_WIDTH`."""
-    widths = [
-        max(Text(name).cell_len, *(min(_measure_line(row[place]), _MAX_WIDTH) for row in rows))
-        for place, name in enumerate(names)
-    ]
-    return sum(widths) + 3 * len(widths) + 1
-
-
-def _measure_line(text: Text) -> int:
-    return max((line.cell_len for line in text.split(allow_blank=True)), default=0)
 
 
 def _draw_blocks(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Iterator[Rule | Table]:
@@ -428,12 +393,13 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
         more: list[bool] = []
         lines: list[str] = []
         with _run_statement(session, selection, entities, statement, broken) as result:
-            answer = result if sql is not None else skip_unreadable(result, lines)
+            answer, records = result, format_records(result, session.find_entities(), lines)
             if sql is None and output == "json":
-                answer = format_rows(answer, session.find_entities())
+                answer = QueryResult(RECORD, (list(record.values()) for record in records))
             elif sql is None:
-                known, fields = session.find_entities(), session.list_fields(entities)
-                answer = format_items(answer, fields, known)
+                fields = session.list_fields(entities)
+                columns = [*HEAD, *fields, MORE]
+                answer = QueryResult(columns, (_flatten(record, fields) for record in records))
             rows = print_answer(limit_rows(answer, max_rows, more), output)
     cut = f" (there are more than --limit {max_rows})" if any(more) else ""
     print_message(f"{rows:,} rows{cut}")

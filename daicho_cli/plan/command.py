@@ -18,14 +18,23 @@ from daicho.project import Project
 from daicho.release.refusals import list_early_disables, list_refusals
 from daicho.runtime.clock import utc_now
 from daicho_cli.aws import DeployedStage, find_stage
-from daicho_cli.contract.command import ContractError, compare_with_committed
-from daicho_cli.options import LOCAL, AsJson, Endpoint, Region, StackFile, Stage, TableOfStage
+from daicho_cli.contract.command import ContractCheck, ContractError, compare_with_committed
+from daicho_cli.options import (
+    LOCAL,
+    AsJson,
+    Endpoint,
+    Region,
+    Scan,
+    StackFile,
+    Stage,
+    TableOfStage,
+    Yes,
+)
 from daicho_cli.plan.changes import EMPTY_STAGE, list_declaration_routes, list_entity_changes
 from daicho_cli.plan.items import ScanOptions
 from daicho_cli.plan.rebuild import preview_rebuilds
 from daicho_cli.plan.report import (
     REFUSED,
-    ContractResult,
     DeploymentPlan,
     build_document,
     format_plan,
@@ -43,16 +52,11 @@ def plan(  # noqa: PLR0913, PLR0917  # the command's options
     region: Region = None,
     endpoint: Endpoint = None,
     stack: StackFile = LOCAL,
-    scan: Annotated[
-        bool,
-        typer.Option("--scan", help="Read the whole table instead of a sample. Prints its price."),
-    ] = False,
+    scan: Scan = False,
     rate: Annotated[
         float, typer.Option(min=1, help="With --scan: the highest number of read units a second.")
     ] = DEFAULT_SCAN_RATE,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="With --scan: read without a question.")
-    ] = False,
+    yes: Yes = False,
     against: Annotated[
         str | None,
         typer.Option(
@@ -145,8 +149,10 @@ def _add_rebuilds(
     )
 
 
-def _compare_api(daicho: Daicho, ledger: Ledger, root: Path, against: str | None) -> ContractResult:
+def _compare_api(
+    daicho: Daicho, ledger: Ledger, root: Path, against: str | None
+) -> ContractCheck | ContractError:
     try:
-        return ContractResult(compare_with_committed(daicho, ledger, root, against))
+        return compare_with_committed(daicho, ledger, root, against)
     except ContractError as error:
-        return ContractResult(None, str(error))
+        return error

@@ -19,7 +19,7 @@ from daicho_cli.checkpoint import CheckpointFile
 from daicho_cli.cost.bill import compute_bill, compute_idle_bill
 from daicho_cli.cost.traffic import MONTH_DAYS, parse_traffic
 from daicho_cli.cost.traffic_file import build_default_traffic, complete_traffic
-from daicho_cli.options import Region
+from daicho_cli.options import Region, Yes
 from daicho_cli.project import find_root
 from daicho_cli.smoke.calls import Outcome, SmokeFailure
 from daicho_cli.terminal import (
@@ -50,7 +50,7 @@ def trial(  # the command's options
     remove: Annotated[
         bool, typer.Option("--remove", help="Only remove what a trial has left.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Begin without a question.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Deploy the stage trial, measure it, write a report, and remove it again.
 
