@@ -352,7 +352,7 @@ class SchemaComparer:
     ) -> Difference:
         """A difference, breaking or compatible. ``way``: of the instruction; by default the rule.
 
-        ``verb``: the text says what happens to the subject.
+        ``verb``: the text is a predicate of the subject.
         """
         whole = f"{subject} {text}" if verb else f"{subject}: {text} in"
         whole = f"{whole} {self._place}"
