@@ -12,6 +12,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from daicho.jobs.state_machine import StateMachine
 from daicho.release.states import StageStates, read_stage_states
 from daicho.storage.table import Table, open_table
 from daicho_cli.cost.prices import DEFAULT_REGION
@@ -77,14 +78,14 @@ def read_template(cloudformation: Any, name: str) -> Mapping[str, Any]:
     return template
 
 
-def read_local_stack(file: Path, *, instead: str = "--stage") -> dict[str, Any]:
-    """Read the file that `make up` wrote; ``instead``: the option to use without it.
+def read_local_stack(file: Path) -> dict[str, Any]:
+    """Read the file that `make up` wrote.
 
     Raises:
         StackError: the file does not exist, or cannot be read.
     """
     if not file.exists():
-        raise StackError(f"there is no {file} (make up writes it): name a {instead}")
+        raise StackError(f"there is no {file} (make up writes it): name a --stage or a --table")
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -92,15 +93,6 @@ def read_local_stack(file: Path, *, instead: str = "--stage") -> dict[str, Any]:
     if not isinstance(content, dict):
         raise StackError(f"{file} is no stack file: make up once more")
     return content
-
-
-def list_local_outputs(content: Mapping[str, Any]) -> dict[str, str]:
-    """The outputs of the local stack by name. ``content``: see `read_local_stack`."""
-    functions = content.get("functions", {})
-    return {
-        **{output: content[name] for output, name in _LOCAL.items() if name in content},
-        **{f"{name.capitalize()}FunctionName": function for name, function in functions.items()},
-    }
 
 
 @dataclass(frozen=True)
@@ -113,12 +105,10 @@ class Stack:
     region: str | None = None
 
     @classmethod
-    def find(
-        cls, stage: str | None, file: Path, *, region: str | None = None, instead: str = "--stage"
-    ) -> Stack:
+    def find(cls, stage: str | None, file: Path, *, region: str | None = None) -> Stack:
         """The stack of a stage; without a stage, the local stack that ``file`` describes.
 
-        ``region``: of the stage. ``instead``: the option to use without a local stack.
+        ``region``: of the stage.
 
         Raises:
             StackError: the stack does not exist.
@@ -126,10 +116,12 @@ class Stack:
         """
         if stage is not None:
             return cls(name_stack(stage), read_outputs(stage, region), None, region)
-        content = read_local_stack(file, instead=instead)
+        content = read_local_stack(file)
         use_local_aws()
+        functions = content.get("functions", {})
+        resources = {output: content[name] for output, name in _LOCAL.items() if name in content}
+        resources |= {f"{name.capitalize()}FunctionName": functions[name] for name in functions}
         try:
-            resources = list_local_outputs(content)
             return cls("the local stack", resources, content["endpoint"], content["region"])
         except KeyError as error:
             raise StackError(f"{file} knows no {error}: make up once more") from error
@@ -149,6 +141,42 @@ class Stack:
     def is_local(self) -> bool:
         """Whether the stack runs on the local AWS."""
         return self.endpoint is not None
+
+    @property
+    def url(self) -> str:
+        """The address of the API.
+
+        Raises:
+            StackError: the stack has none.
+        """
+        return self["ApiUrl"].rstrip("/")
+
+    @property
+    def connection(self) -> Connection:
+        """The location of the table.
+
+        Raises:
+            StackError: the stack has none.
+        """
+        return Connection(self["TableName"], self.endpoint, self.region)
+
+    @property
+    def machine(self) -> StateMachine:
+        """The state machine of jobs.
+
+        Raises:
+            StackError: the stack has none.
+        """
+        return StateMachine(self["JobMachineArn"], self.endpoint, self.region)
+
+    def list_functions(self) -> dict[str, str]:
+        """The names of the functions, by what they are for, such as ``api``."""
+        end = "FunctionName"
+        return {
+            output.removesuffix(end).lower(): name
+            for output, name in self.resources.items()
+            if output.endswith(end)
+        }
 
     def open_client(self, service: str, config: Config | None = None) -> Any:
         """A client of an AWS service."""
@@ -188,11 +216,8 @@ class Connection:
         *,
         stage: str | None = None,
         region: str | None = None,
-        instead: str = "--table",
     ) -> Connection:
         """The given table, or that of a stage, or that of the local stack (`make up`).
-
-        ``instead``: the option to use without a local stack.
 
         Raises:
             StackError: the stack does not exist, or does not name its table.
@@ -200,7 +225,7 @@ class Connection:
         """
         if table is not None:
             return cls(table, endpoint, region)
-        stack = Stack.find(stage, stack_file, region=region, instead=instead)
+        stack = Stack.find(stage, stack_file, region=region)
         return cls(stack["TableName"], endpoint or stack.endpoint, region or stack.region)
 
     def open(self, parallelism: int, attempts: int = 5, timeout: float = 30.0) -> Table:
@@ -263,20 +288,6 @@ PARALLELISM = 8
 
 
 @dataclass(frozen=True)
-class StageOptions:
-    """The options that name a stage; without any, the local stack.
-
-    ``stack``: the file that describes the local stack.
-    """
-
-    stack: Path
-    table: str | None = None
-    stage: str | None = None
-    region: str | None = None
-    endpoint: str | None = None
-
-
-@dataclass(frozen=True)
 class DeployedStage:
     """The table of a stage, its size, and what it contains of each entity."""
 
@@ -291,8 +302,15 @@ class DeployedStage:
         return self.connection.region or boto3.Session().region_name or DEFAULT_REGION
 
 
-def find_stage(options: StageOptions) -> DeployedStage | None:
-    """Read the stage that the options name.
+def find_stage(
+    stack: Path,
+    *,
+    table: str | None = None,
+    stage: str | None = None,
+    region: str | None = None,
+    endpoint: str | None = None,
+) -> DeployedStage | None:
+    """Read a stage by its name or by its table; without any, the local stack of a file.
 
     None if the stage has no stack or no table: nothing was deployed yet.
 
@@ -302,17 +320,10 @@ def find_stage(options: StageOptions) -> DeployedStage | None:
         StoreError: the table does not answer.
         ClientError, BotoCoreError: AWS does not answer the request for the stage's stack.
     """
-    if options.table is not None and options.stage is not None:
+    if table is not None and stage is not None:
         raise OptionError("--stage names the table of a stage: use --table or --stage, not both")
     try:
-        connection = Connection.find(
-            options.table,
-            options.endpoint,
-            options.stack,
-            stage=options.stage,
-            region=options.region,
-            instead="--stage",
-        )
+        connection = Connection.find(table, endpoint, stack, stage=stage, region=region)
     except UndeployedError:
         return None
     size = read_table_size(connection)

@@ -24,7 +24,7 @@ from botocore.exceptions import ClientError
 from daicho.errors import StoreError
 from daicho.storage.bucket import MAX_REMOVALS_PER_REQUEST, Bucket
 from daicho_cli.aws import describe_stack, name_stack, read_template
-from daicho_cli.options import Region
+from daicho_cli.options import Region, Yes
 from daicho_cli.terminal import CommandError, end_on_errors, print_message
 
 ROUNDS = 5
@@ -156,9 +156,7 @@ def _is_missing(error: StoreError) -> bool:
 def destroy(
     stage: Annotated[str, typer.Option(help="The deployed stage, for example dev.")],
     region: Region = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Remove the stage without a question.")
-    ] = False,
+    yes: Yes = False,
 ) -> None:
     """Remove a deployed stage with all its data, if the stage retains none.
 

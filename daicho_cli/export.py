@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -93,17 +92,15 @@ class ExportSelection:
 class LineMaker:
     """Converts pages into lines. ``now``: the time in epoch seconds, which decides expiry.
 
-    ``read_contents`` replaces items that only point at their content by that content.
-    ``join_sections`` reads the sections of an item that is split; it returns None if the item does
-    not exist any more. ``entities``: the declared ones by name, whose decimals are text with the
-    places that they declare.
+    ``table``: has the content of items that only point at it, and the sections of those that are
+    split. ``entities``: the declared ones by name, whose decimals are text with the places that
+    they declare.
     """
 
     selection: ExportSelection
     ledger: Ledger
     now: Callable[[], int]
-    read_contents: Callable[[Mapping[ItemKey, Image]], Mapping[ItemKey, Image]] = dict
-    join_sections: Callable[[Image, str], Mapping[str, Any] | None] = lambda _item, _entity: None
+    table: Table | None = None
     entities: Mapping[str, type[Entity]] = field(default_factory=dict)
 
     def __call__(self, page: ItemPage) -> tuple[int, bytes]:
@@ -113,10 +110,13 @@ class LineMaker:
         else:
             now = self.now()
             living = {get_key(item): item for item in page.items if not is_expired(item, now)}
+            contents: Mapping[ItemKey, Image] = living
+            if self.table is not None:
+                contents = read_pointed_contents(self.table, self.ledger, living)
             # A version has no type, and has a key of its own.
             values = [
                 self._to_line({**living[key], **item, "PK": living[key]["PK"]})
-                for key, item in self.read_contents(living).items()
+                for key, item in contents.items()
             ]
         texts = (json.dumps(value, ensure_ascii=False, default=_encode_binary) for value in values)
         return len(values), "".join(f"{text}\n" for text in texts).encode(errors="surrogatepass")
@@ -137,22 +137,17 @@ class LineMaker:
             name: _to_value(value, kinds.get(name, ""))
             for name, value in restore_scales(own, item, places).items()
         }
-        if MANIFEST in item and (split := self._get_split_field(entity)):
-            fields[split] = self.join_sections(item, entity)
+        is_declared = entity in self.ledger.entities
+        split = self.ledger.current_generation(entity).plan.split if is_declared else None
+        if MANIFEST in item and split and self.table is not None:
+            document = read_document(self.table, item, entity)  # None: it was deleted meanwhile
+            fields[split] = document.get_values() if isinstance(document, SectionsRead) else None
         return {
             "tenant": keys.parse(item["PK"]["S"])[0],
             "type": entity,
             "version": attributes.get_integer(item, "version"),
             "item": fields,
         }
-
-    def _get_split_field(self, entity: str) -> str | None:
-        """The field of an entity that is stored in sections; None if it has none."""
-        return (
-            self.ledger.current_generation(entity).plan.split
-            if entity in self.ledger.entities
-            else None
-        )
 
     def _get_kinds(self, entity: str) -> Mapping[str, str]:
         if entity in self.entities:
@@ -420,17 +415,10 @@ def _open_exporter(
         selection,
         ledger,
         lambda: int(utc_now().timestamp()),
-        partial(read_pointed_contents, table, ledger),
-        partial(_join_sections, table),
+        table,
         {each.__name__: each for each in discover_project().entities},
     )
     return Exporter(file, checkpoint, lines, table, parallelism, pace)
-
-
-def _join_sections(table: Table, head: Image, entity: str) -> dict[str, Any] | None:
-    """The sections of a document, which are separate items."""
-    document = read_document(table, head, entity)
-    return document.get_values() if isinstance(document, SectionsRead) else None
 
 
 def _run_with_progress_bar(exporter: Exporter) -> None:

@@ -13,6 +13,7 @@ from daicho.plan.changes import InstanceChange, compare_ledgers
 from daicho.plan.lockfile import write_lock_file
 from daicho.web.routes.builder import build_operations
 from daicho_cli.project import discover_project, find_project, load_ledger
+from daicho_cli.terminal import end_command
 
 
 def generation(
@@ -78,13 +79,9 @@ def generation(
     changes = compare_ledgers(before, after)
     if check:
         if changed:
-            typer.echo(f"a new generation is needed: {', '.join(changed)}", err=True)
-            raise typer.Exit(1)
+            end_command(f"a new generation is needed: {', '.join(changed)}", 1)
         if not _has_fields(before, after):
-            typer.echo(
-                "the fields in the lock file are not up to date: daicho generation", err=True
-            )
-            raise typer.Exit(1)
+            end_command("the fields in the lock file are not up to date: daicho generation", 1)
     else:
         for change in changes:
             typer.echo(change.sentence)
@@ -121,9 +118,8 @@ def _check_accepted(changes: Sequence[InstanceChange], *, accept: bool) -> None:
     """End the command if data would become invisible that nobody accepted."""
     hidden = [change for change in changes if change.effect.hides_data]
     if hidden and not accept:
-        typer.echo(
+        end_command(
             f"{len(hidden)} of these changes make data invisible, until it is built again or for "
             "good. If that is intended, add --accept. Nothing was written.",
-            err=True,
+            1,
         )
-        raise typer.Exit(1)

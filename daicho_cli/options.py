@@ -30,6 +30,13 @@ TableName = Annotated[
 TableOfStage = Annotated[
     str | None, typer.Option("--table", help="The table of a stage, instead of --stage.")
 ]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Scan = Annotated[
+    bool, typer.Option("--scan", help="Read the whole table instead of a sample, at a price.")
+]
+Wait = Annotated[
+    bool, typer.Option("--wait/--no-wait", help="Watch it to its end; Ctrl+C only stops this.")
+]
 Endpoint = Annotated[
     str | None, typer.Option("--endpoint", help="The address of a DynamoDB outside AWS.")
 ]

@@ -8,12 +8,11 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import typer
-
 from daicho.declare.registry import Daicho
 from daicho.errors import ProjectError
 from daicho.plan import Ledger
 from daicho.project import Project
+from daicho_cli.terminal import end_command
 
 
 @cache
@@ -27,8 +26,7 @@ def _exit_without_project() -> Iterator[None]:
     try:
         yield
     except ProjectError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
+        end_command(str(error), 1)
 
 
 def find_project() -> Project:

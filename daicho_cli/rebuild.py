@@ -5,15 +5,14 @@ With ``--again`` it does so with a run that writes all rows of the chosen items 
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, NoReturn
+from functools import cached_property
+from typing import Annotated, Any
 
 import typer
 
-from daicho.jobs.state_machine import StateMachine
 from daicho.layout.backfill_state import BackfillState
 from daicho.plan import Ledger
 from daicho.rebuild.job import RebuildJob
@@ -34,34 +33,12 @@ from daicho.rebuild.touches import select_items_of_entities, select_older_items
 from daicho.release.instance_states import list_incomplete
 from daicho.release.states import read_stage_states
 from daicho.runtime.clock import utc_now
-from daicho.storage.requests import Scan
 from daicho.storage.table import Table
-from daicho_cli.aws import (
-    Connection,
-    DeployedStage,
-    Stack,
-    StageOptions,
-    find_stage,
-    read_table_size,
-)
-from daicho_cli.cost.prices import Prices
-from daicho_cli.options import LOCAL, AsJson, StackFile, Stage
+from daicho_cli.aws import DeployedStage, Stack, find_stage, read_table_size
+from daicho_cli.options import LOCAL, AsJson, Scan, StackFile, Stage, Wait, Yes
 from daicho_cli.plan.changes import EntityChange
-from daicho_cli.plan.items import (
-    ItemsRead,
-    LimitCheck,
-    ScanOptions,
-    confirm_scan,
-    sample_items,
-    scan_entities,
-)
-from daicho_cli.plan.rebuild import (
-    DEFAULT_RATE,
-    EntityRebuild,
-    estimate_entity,
-    estimate_repair,
-    find_prices,
-)
+from daicho_cli.plan.items import ScanOptions
+from daicho_cli.plan.rebuild import DEFAULT_RATE, estimate_repair, preview_rebuilds
 from daicho_cli.plan.report import describe_reading, list_rebuild_lines, summarize_rebuilds
 from daicho_cli.project import load_ledger
 from daicho_cli.terminal import (
@@ -140,60 +117,6 @@ def _describe_time_left(job: RebuildJob) -> str:
     return f" · {text} left" + (" in this pass" if job.passes == 1 else "")
 
 
-@dataclass(frozen=True)
-class DryRun:
-    """What a rebuild would do. ``rate``: write units of touches a second."""
-
-    changes: tuple[EntityChange, ...]
-    rebuilds: tuple[EntityRebuild, ...]
-    read: ItemsRead
-    prices: Prices
-    rate: float
-
-
-def preview_rebuild(
-    deployed: DeployedStage, ledger: Ledger, rate: float, scan: ScanOptions | None
-) -> DryRun | None:
-    """Read the items that a rebuild would touch, and estimate it; None if none is needed.
-
-    ``scan``: read the whole table; None reads a sample. Nothing is written.
-
-    Raises:
-        typer.Abort: the caller does not agree to the price of the scan.
-        StoreError: the table does not answer.
-    """
-    targets = plan_targets(ledger, deployed.states.states)
-    if not targets:
-        return None
-    changes = tuple(list_touched(ledger, deployed.states.states, targets))
-    request = select_older_items(targets, consistent=False, limit=None)
-    return _preview(deployed, changes, request, rate, scan, estimate_entity)
-
-
-def _preview(
-    deployed: DeployedStage,
-    changes: tuple[EntityChange, ...],
-    request: Scan,
-    rate: float,
-    scan: ScanOptions | None,
-    estimate: Callable[..., EntityRebuild],
-) -> DryRun:
-    prices = find_prices(deployed.region)
-    checks: Mapping[str, LimitCheck] = {}
-    if scan is None:
-        draw = random.Random()  # noqa: S311  # it chooses a sample
-        entities = [change.entity for change in changes]
-        read = sample_items(deployed.table, entities, deployed.size, draw, request=request)
-    else:
-        confirm_scan(deployed.size, prices, scan)
-        read, checks = scan_entities(deployed.table, changes, scan, request=request)
-    rebuilds = tuple(
-        estimate(change, read, deployed.size, prices, checks.get(change.entity), rate=rate)
-        for change in changes
-    )
-    return DryRun(changes, rebuilds, read, prices, rate)
-
-
 def list_touched(
     ledger: Ledger, states: Mapping[str, BackfillState], targets: Mapping[str, int]
 ) -> Iterator[EntityChange]:
@@ -228,41 +151,43 @@ class RepairChoice:
         return {name: ledger.newest_generation(name).number for name in chosen}
 
 
-def preview_repair(
+def describe_dry_run(
     deployed: DeployedStage,
     ledger: Ledger,
     rate: float,
     scan: ScanOptions | None,
-    choice: RepairChoice,
-) -> DryRun:
-    """Read items that a repair run would touch, and estimate it. See `preview_rebuild`.
+    choice: RepairChoice | None,
+) -> str:
+    """What a rebuild would do, or a repair run of a choice. See `preview_rebuilds`.
 
     Raises:
         OptionError: an entity of the choice derives nothing.
-        typer.Abort: the caller does not agree to the price of the scan.
-        StoreError: the table does not answer.
     """
-    targets = choice.find_targets(ledger)
-    request = select_items_of_entities(targets, choice.tenant, "", limit=None)
-    changes = tuple(
-        EntityChange(entity, number, number, ledger.find_plan(entity, number))
-        for entity, number in targets.items()
+    if choice is None:
+        targets = plan_targets(ledger, deployed.states.states)
+        if not targets:
+            return NOTHING_TO_DO
+        changes = list(list_touched(ledger, deployed.states.states, targets))
+        request, estimate = select_older_items(targets, consistent=False, limit=None), None
+    else:
+        targets = choice.find_targets(ledger)
+        changes = [
+            EntityChange(entity, number, number, ledger.find_plan(entity, number))
+            for entity, number in targets.items()
+        ]
+        request = select_items_of_entities(targets, choice.tenant, "", limit=None)
+        request, estimate = replace(request, consistent=False), estimate_repair
+    preview = preview_rebuilds(
+        deployed, changes, scan, request=request, rate=rate, estimate=estimate
     )
-    return _preview(
-        deployed, changes, replace(request, consistent=False), rate, scan, estimate_repair
-    )
-
-
-def describe_dry_run(preview: DryRun) -> str:
-    """What a rebuild would do, as text."""
     lines: list[str] = []
-    for change, rebuild in zip(preview.changes, preview.rebuilds, strict=True):
+    for change, rebuild in zip(changes, preview.rebuilds, strict=True):
         is_newer = change.before < change.after
         items = f"items of generation {change.before} -> {change.after}" if is_newer else "again"
         lines.append(f"{change.entity}  {items}")
         lines += list_rebuild_lines(rebuild, change.after)
     lines += [
-        summarize_rebuilds(preview.rebuilds, preview.rate),
+        summarize_rebuilds(preview.rebuilds, rate),
         describe_reading(preview.read, preview.prices),
         "Nothing was written.",
     ]
@@ -281,13 +206,8 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what it would touch, and the price.")
     ] = False,
-    scan: Annotated[
-        bool,
-        typer.Option("--scan", help="With --dry-run: read the whole table instead of a sample."),
-    ] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="With --scan: read without a question.")
-    ] = False,
+    scan: Scan = False,
+    yes: Yes = False,
     status: Annotated[bool, typer.Option("--status", help="Only print how far it is.")] = False,
     pause: Annotated[bool, typer.Option("--pause", help="Pause it; --resume continues.")] = False,
     resume: Annotated[
@@ -315,9 +235,7 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
     tenant: Annotated[
         str, typer.Option("--tenant", help="With --again: only items of this tenant.")
     ] = "",
-    wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="Watch it to its end; Ctrl+C only stops this.")
-    ] = True,
+    wait: Wait = True,
     stage: Stage = None,
     stack: StackFile = LOCAL,
     as_json: AsJson = False,
@@ -342,10 +260,15 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
             raise OptionError("--again lists what cannot be derived: --without is no option of it")
         if (entity or tenant) and not again:
             raise OptionError("--entity and --tenant are options of --again")
-        options = StageOptions(stack, stage=stage)
         if dry_run:
-            _print_dry_run(options, rate, choice, scan=scan, confirmed=yes)
-        rebuilt = _Rebuilt.open(options)
+            deployed = find_stage(stack, stage=stage)
+            if deployed is None:
+                raise OptionError("the stage has no table yet: deploy it first")
+            options = ScanOptions(SCAN_RATE, yes) if scan else None
+            rate = rate or DEFAULT_RATE
+            typer.echo(describe_dry_run(deployed, load_ledger(), rate, options, choice))
+            raise typer.Exit(SUCCESS)
+        rebuilt = _Rebuilt(Stack.find(stage, stack))
         job = rebuilt.work(choice, rate, without=without, resume=resume, pause=pause, status=status)
         if job is not None and wait and not (pause or status):
             job = _watch(rebuilt.table, job)
@@ -359,46 +282,16 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
     raise typer.Exit(SUCCESS if job is None or job.state == "succeeded" else INCOMPLETE)
 
 
-def _print_dry_run(
-    options: StageOptions,
-    rate: float | None,
-    choice: RepairChoice | None,
-    *,
-    scan: bool,
-    confirmed: bool,
-) -> NoReturn:
-    """Print what a rebuild would do, or a repair run of a choice, and end the command."""
-    deployed = find_stage(options)
-    if deployed is None:
-        raise OptionError("the stage has no table yet: deploy it first")
-    scan_options = ScanOptions(SCAN_RATE, confirmed) if scan else None
-    ledger, rate = load_ledger(), rate or DEFAULT_RATE
-    if choice is not None:
-        typer.echo(describe_dry_run(preview_repair(deployed, ledger, rate, scan_options, choice)))
-        raise typer.Exit(SUCCESS)
-    preview = preview_rebuild(deployed, ledger, rate, scan_options)
-    typer.echo(NOTHING_TO_DO if preview is None else describe_dry_run(preview))
-    raise typer.Exit(SUCCESS)
-
-
 @dataclass(frozen=True)
 class _Rebuilt:
     """A stage, and what the command does to its rebuilds."""
 
     stack: Stack
-    connection: Connection
-    table: Table
 
-    @classmethod
-    def open(cls, options: StageOptions) -> _Rebuilt:
-        stack = Stack.find(options.stage, options.stack)
-        connection = Connection(stack["TableName"], stack.endpoint, stack.region)
-        return cls(stack, connection, connection.open(2))
-
-    @property
-    def machine(self) -> StateMachine:
-        """The state machine of jobs."""
-        return StateMachine(self.stack["JobMachineArn"], self.stack.endpoint, self.stack.region)
+    @cached_property
+    def table(self) -> Table:
+        """The table of the stage."""
+        return self.stack.connection.open(2)
 
     def work(
         self,
@@ -424,7 +317,7 @@ class _Rebuilt:
         started = self._start(job, rate=rate, without=without, resume=resume)
         states = read_stage_states(self.table).states
         start_purge(
-            self.table, self.machine, load_ledger(), states, utc_now(), rate or DEFAULT_RATE
+            self.table, self.stack.machine, load_ledger(), states, utc_now(), rate or DEFAULT_RATE
         )
         return started
 
@@ -456,7 +349,7 @@ class _Rebuilt:
             )
         else:
             return None
-        start_execution(self.machine, requested)
+        start_execution(self.stack.machine, requested)
         return requested
 
     def _repair(
@@ -480,11 +373,11 @@ class _Rebuilt:
                 rate=rate or DEFAULT_RATE,
                 total=self._count_items(),
             )
-        start_execution(self.machine, requested)
+        start_execution(self.stack.machine, requested)
         return requested
 
     def _count_items(self) -> int:
-        size = read_table_size(self.connection)
+        size = read_table_size(self.stack.connection)
         return size.items if size else 0
 
 

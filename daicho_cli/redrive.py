@@ -15,7 +15,7 @@ from rich.text import Text
 from daicho.redrive.claim_ids import ClaimId, parse_claim
 from daicho.stream.recount_list import MAX_RECOUNTS
 from daicho_cli.aws import CallError, LambdaInvoker
-from daicho_cli.options import LOCAL, AsJson, StackFile, Stage
+from daicho_cli.options import LOCAL, AsJson, StackFile, Stage, Yes
 from daicho_cli.terminal import (
     INCOMPLETE,
     SUCCESS,
@@ -23,6 +23,7 @@ from daicho_cli.terminal import (
     build_table,
     end_on_errors,
     print_json,
+    print_message,
     show_progress_bar,
 )
 
@@ -165,7 +166,7 @@ def redrive(  # noqa: PLR0913, PLR0917  # the command's options
             help="With --dismiss: only this item, even without a record that is set aside.",
         ),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Dismiss without a question.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Apply the records that were quarantined or discarded, each exactly once.
 
@@ -180,7 +181,7 @@ def redrive(  # noqa: PLR0913, PLR0917  # the command's options
             selection = {"claims": claims or None, "entity": entity, "item": item}
             dismiss(call, selection, is_confirmed=yes)
             apply, claims = False, []
-        totals = _run_with_progress_bar(call, "apply" if apply else "list", limit, claims)
+        totals = run(call, "apply" if apply else "list", limit, claims)
     if as_json:
         print_json(vars(totals))
     else:
@@ -189,13 +190,9 @@ def redrive(  # noqa: PLR0913, PLR0917  # the command's options
 
 
 def run(
-    call: Call,
-    action: Action,
-    limit: int,
-    on_progress: Callable[[RedriveTotals], None],
-    claims: Sequence[ClaimId] = (),
+    call: Call, action: Action, limit: int = RECORDS_PER_CALL, claims: Sequence[ClaimId] = ()
 ) -> RedriveTotals:
-    """Call until an answer is the last one; ``on_progress`` receives the totals after each answer.
+    """Call until an answer is the last one, with a progress bar.
 
     ``claims``: the chosen records; none stands for all.
 
@@ -204,51 +201,47 @@ def run(
     """
     totals = RedriveTotals()
     errors: dict[tuple[str, str], Any] = {}
-    if action == "apply":
-        for answer in _read_answers(call, "apply", limit, claims):
-            for count in ("applied", "already_done", "uncertain"):
-                setattr(totals, count, getattr(totals, count) + answer[count])
-            errors.update((_get_claim_id(claim), claim["error"]) for claim in answer["claims"])
-            on_progress(totals)
-    for answer in _read_answers(call, "list", limit, claims):
-        totals.claims += answer["claims"]
-        totals.discarded += answer["discarded"]
-        totals.recount = answer["recount"]
-        on_progress(totals)
+    event: Answer = {"action": action, "limit": limit}
+    if claims:
+        event["claims"] = [list(claim) for claim in claims]
+    with show_progress_bar("redrive: called") as update:
+        if action == "apply":
+            for answer in _read_answers(call, event):
+                for count in ("applied", "already_done", "uncertain"):
+                    setattr(totals, count, getattr(totals, count) + answer[count])
+                errors.update((_get_claim_id(claim), claim["error"]) for claim in answer["claims"])
+                update(description=f"redrive: {totals.applied:,} applied")
+        for answer in _read_answers(call, {**event, "action": "list"}):
+            totals.claims += answer["claims"]
+            totals.discarded += answer["discarded"]
+            totals.recount = answer["recount"]
+            left = len(totals.claims) + len(totals.discarded)
+            update(description=f"redrive: {left:,} left")
     for claim in totals.claims:
         claim["error"] = errors.get(_get_claim_id(claim), claim["error"])
     return totals
 
 
-def _read_answers(
-    call: Call, action: Action, limit: int, claims: Sequence[ClaimId]
-) -> Iterator[Answer]:
+def _read_answers(call: Call, event: Mapping[str, Any]) -> Iterator[Answer]:
+    """The answers to an event, which is sent again with the cursor of each, until the last one.
+
+    Raises:
+        CommandError: the function refuses, or gets no further.
+    """
     cursor: str | None = None
-    chosen = {"claims": [list(claim) for claim in claims]} if claims else {}
     while True:
-        event = {"action": action, "limit": limit} | ({"cursor": cursor} if cursor else {})
-        answer = call({**event, **chosen})
+        answer = call({**event, **({"cursor": cursor} if cursor else {})})
+        if answer.get("refused"):
+            raise CommandError(answer["refused"])
         yield answer
         if answer["finished"]:
             return
-        if answer.get("wait"):  # other code may still dismiss records
-            time.sleep(min(answer["wait"], MAX_WAIT_S))
+        if wait := answer.get("wait"):  # other code may still dismiss records
+            print_message(f"waiting for {wait:.0f} s: earlier code may still write")
+            time.sleep(min(wait, MAX_WAIT_S))
         elif answer["cursor"] in {None, cursor}:
             raise CallError(f"it gets no further than {cursor or 'its start'}; its log says why")
         cursor = answer["cursor"]
-
-
-def _run_with_progress_bar(
-    call: Call, action: Action, limit: int, claims: Sequence[ClaimId]
-) -> RedriveTotals:
-    with show_progress_bar("redrive: called") as update:
-
-        def update_bar(totals: RedriveTotals) -> None:
-            left = f"{len(totals.claims) + len(totals.discarded):,} left"
-            counts = f"{totals.applied:,} applied, {left}" if action == "apply" else left
-            update(description=f"redrive: {counts}")
-
-        return run(call, action, limit, update_bar, claims)
 
 
 def apply_records(call: Call) -> RedriveTotals:
@@ -257,7 +250,7 @@ def apply_records(call: Call) -> RedriveTotals:
     Raises:
         CallError: the function does not answer.
     """
-    return _run_with_progress_bar(call, "apply", RECORDS_PER_CALL, ())
+    return run(call, "apply")
 
 
 def _parse_chosen(chosen: Sequence[str]) -> list[ClaimId]:
@@ -277,7 +270,7 @@ def dismiss(call: Call, chosen: Mapping[str, Any], *, is_confirmed: bool) -> Non
     Raises:
         CommandError: nothing can be dismissed; the message is the reason.
     """
-    preview = _check(call({"action": "preview", **chosen}))
+    preview = next(_read_answers(call, {"action": "preview", **chosen}))
     for each in preview["dismissals"]:
         empty = "; the item becomes empty" if each["becomes_empty"] else ""
         recount = f"; to recount: {', '.join(each['recount'])}" if each["recount"] else ""
@@ -285,20 +278,6 @@ def dismiss(call: Call, chosen: Mapping[str, Any], *, is_confirmed: bool) -> Non
         typer.echo("".join(f"  {claim}\n" for claim in each["claims"]), nl=False)
     if not is_confirmed:
         typer.confirm("What no code can compute is left out for good. Dismiss it?", abort=True)
-    event, count = {"action": "dismiss", "user": getpass.getuser(), **chosen}, 0
-    while True:
-        answer = _check(call(event))
-        count += answer["dismissed"]
-        if answer["finished"]:
-            break
-        event["cursor"] = answer["cursor"]
-        if wait := answer["wait"]:
-            typer.echo(f"waiting for {wait:.0f} s: earlier code may still write", err=True)
-            time.sleep(min(wait, MAX_WAIT_S))
+    event = {"action": "dismiss", "user": getpass.getuser(), **chosen}
+    count = sum(answer["dismissed"] for answer in _read_answers(call, event))
     typer.echo(f"{count:,} records dismissed")
-
-
-def _check(answer: Answer) -> Answer:
-    if answer["refused"]:
-        raise CommandError(answer["refused"])
-    return answer

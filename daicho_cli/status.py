@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from daicho.release.instance_states import InstanceState, InstanceStatus, list_i
 from daicho.release.states import StageStates
 from daicho.stream.gap import StreamGap, read_gap
 from daicho.tally.slots import TallyName
-from daicho_cli.aws import StageOptions, find_stage
+from daicho_cli.aws import find_stage
 from daicho_cli.options import LOCAL, AsJson, Endpoint, Region, StackFile, Stage, TableOfStage
 from daicho_cli.project import load_ledger
 from daicho_cli.terminal import INCOMPLETE, build_table, end_command, end_on_errors, print_json
@@ -59,21 +59,15 @@ class EntityStatus:
     @property
     def difference(self) -> str:
         """How the stage differs from the checkout, in a sentence; empty if it does not."""
-        name = self.entity
+        name, deployed = self.entity, f"the stage has generation {self.deployed}"
         if self.deployed is None:
             return f"{name}: the table has no backfill item, so its generation is unknown"
         if not self.deployed:
             return f"{name}: this checkout declares it, and the stage does not have it"
         if not self.checkout:
-            return (
-                f"{name}: the stage has generation {self.deployed}, this checkout does not know it"
-            )
-        if self.deployed != self.checkout:
-            return (
-                f"{name}: the stage has generation {self.deployed}, this checkout generation "
-                f"{self.checkout}"
-            )
-        return ""
+            return f"{name}: {deployed}, this checkout does not know it"
+        is_equal = self.deployed == self.checkout
+        return "" if is_equal else f"{name}: {deployed}, this checkout generation {self.checkout}"
 
 
 def list_entity_statuses(ledger: Ledger, stage: StageStates) -> list[EntityStatus]:
@@ -81,35 +75,31 @@ def list_entity_statuses(ledger: Ledger, stage: StageStates) -> list[EntityStatu
 
     ``ledger``: of the checkout. The instances of a generation that it lacks cannot be listed.
     """
-    return list(_describe_entities(ledger, stage))
-
-
-def _describe_entities(ledger: Ledger, stage: StageStates) -> Iterator[EntityStatus]:
+    statuses = []
     for entity in sorted({*ledger.entities, *stage.states}):
         state = stage.states.get(entity)
         checkout = ledger.current_generation(entity).number if entity in ledger.entities else 0
         if state is None and (stage.is_recorded or stage.is_empty):
-            yield EntityStatus(entity, 0, 0, checkout)
+            status = EntityStatus(entity, 0, 0, checkout)
         elif state is None:
             instances = _list_instances(entity, None, checkout, ledger)
-            yield EntityStatus(entity, None, None, checkout, instances)
+            status = EntityStatus(entity, None, None, checkout, instances)
         else:
-            instances = _list_instances(entity, state, state.newest, ledger)
-            yield EntityStatus(
-                entity, state.newest, state.oldest, checkout, instances, state.progress
-            )
+            newest, oldest = state.newest, state.oldest
+            instances = _list_instances(entity, state, newest, ledger)
+            status = EntityStatus(entity, newest, oldest, checkout, instances, state.progress)
+        statuses.append(status)
+    return statuses
 
 
 def _list_instances(
     entity: str, state: BackfillState | None, generation: int, ledger: Ledger
 ) -> tuple[InstanceStatus, ...]:
     """The instances of a generation; none if the ledger lacks it."""
-    if entity not in ledger.entities:
-        return ()
-    plans = {each.number: each.plan for each in ledger.list_generations(entity)}
-    if generation not in plans:
-        return ()
-    return tuple(list_instance_states(plans[generation], state, ledger))
+    for each in ledger.list_generations(entity) if entity in ledger.entities else ():
+        if each.number == generation:
+            return tuple(list_instance_states(each.plan, state, ledger))
+    return ()
 
 
 COLUMNS = ("instance", "kind", "since generation", "state", "included")
@@ -226,7 +216,7 @@ def status(
     """
     with end_on_errors("status", INCOMPLETE):
         ledger = load_ledger()
-        deployed = find_stage(StageOptions(stack, table, stage, region, endpoint))
+        deployed = find_stage(stack, table=table, stage=stage, region=region, endpoint=endpoint)
         waiting = list(list_recounts(deployed.table)) if deployed else []
         set_aside = count_set_aside(deployed.table) if deployed else NOTHING
         gap = read_gap(deployed.table) if deployed else None

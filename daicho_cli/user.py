@@ -62,33 +62,24 @@ def create_user(
     _set_password_and_groups(cognito, pool, user, password)
 
 
-def update_user(
-    cognito: CognitoIdentityProviderClient, pool: str, user: PoolUser, password: str
-) -> None:
-    """Set the password of an existing user, and add it to its groups.
-
-    Raises:
-        CommandError: the user does not exist, or has another tenant or e-mail address. An address
-            is never changed: Cognito would take it from another user who has it
-            (github.com/boto/boto3/issues/3213).
-        ClientError: AWS refuses, for example the password.
-    """
-    _check_attributes(cognito, pool, user)
-    _set_password_and_groups(cognito, pool, user, password)
-
-
 def create_or_update_user(
     cognito: CognitoIdentityProviderClient, pool: str, user: PoolUser, password: str
 ) -> bool:
-    """Create a user, or update it if it exists; whether it is new.
+    """Create a user, or set the password of an existing one and add it to its groups.
+
+    Returns whether it is new.
 
     Raises:
-        CommandError, ClientError: see `create_user` and `update_user`.
+        CommandError: the user has another tenant or e-mail address, or the address belongs to
+            another user. An address is never changed: Cognito would take it from another user who
+            has it (github.com/boto/boto3/issues/3213).
+        ClientError: AWS refuses, for example the password.
     """
     try:
         create_user(cognito, pool, user, password)
     except UserExistsError:
-        update_user(cognito, pool, user, password)
+        _check_attributes(cognito, pool, user)
+        _set_password_and_groups(cognito, pool, user, password)
         return False
     return True
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import getpass
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from daicho.jobs.state_machine import StateMachine
+from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.storage import keys
 from daicho.storage.table import Table
@@ -19,8 +19,8 @@ from daicho.verify.job import (
     request_verification,
     start_verification,
 )
-from daicho_cli.aws import Connection, Stack, read_table_size
-from daicho_cli.options import LOCAL, AsJson, StackFile, Stage, check_tenant
+from daicho_cli.aws import Stack, read_table_size
+from daicho_cli.options import LOCAL, AsJson, StackFile, Stage, Wait, check_tenant
 from daicho_cli.plan.rebuild import DEFAULT_RATE, find_prices
 from daicho_cli.project import load_ledger
 from daicho_cli.terminal import (
@@ -51,9 +51,7 @@ def verify(  # noqa: PLR0913, PLR0917  # the command's options
         float, typer.Option(min=1, help="The highest number of write units a second of repairs.")
     ] = DEFAULT_RATE,
     status: Annotated[bool, typer.Option("--status", help="Only print the last one.")] = False,
-    wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="Watch it to its end; Ctrl+C only stops this.")
-    ] = True,
+    wait: Wait = True,
     stage: Stage = None,
     stack: StackFile = LOCAL,
     as_json: AsJson = False,
@@ -66,34 +64,36 @@ def verify(  # noqa: PLR0913, PLR0917  # the command's options
     """
     with end_on_errors("verify"):
         found = Stack.find(stage, stack)
-        connection = Connection(found["TableName"], found.endpoint, found.region)
-        table = connection.open(2)
         if status:
-            job = find_verification(table)
+            job = find_verification(found.connection.open(2))
         else:
             check_tenant(tenant)
-            size = read_table_size(connection)
-            asked = VerifyJob(
-                "",
-                keys.render_instant(utc_now()),
-                asked_by=getpass.getuser(),
+            job = run_verification(
+                found,
+                load_ledger(),
+                wait=wait,
                 entity=entity,
                 tenant=tenant or "",
                 sample=parse_sample(sample),
                 repair=repair,
                 rate=rate,
-                total=size.items if size else 0,
             )
-            job = request_verification(table, asked, load_ledger())
-            machine = StateMachine(found["JobMachineArn"], found.endpoint, found.region)
-            start_verification(machine, job)
-            job = watch_verification(table, job) if wait else job
         dollars = estimate_repair(job, found.region) if job is not None else 0.0
     if as_json:
         print_json(job.to_json() if job else {})
     else:
         typer.echo(NOTHING if job is None else describe_verification(job, dollars))
     raise typer.Exit(get_exit_code(job))
+
+
+def run_verification(stack: Stack, ledger: Ledger, *, wait: bool = True, **asked: Any) -> VerifyJob:
+    """Start a verification of a stack's table, and watch it to its end. ``asked``: of its job."""
+    table, size = stack.connection.open(2), read_table_size(stack.connection)
+    asked |= {"asked_by": getpass.getuser(), "total": size.items if size else 0}
+    job = VerifyJob("", keys.render_instant(utc_now()), **asked)
+    job = request_verification(table, job, ledger)
+    start_verification(stack.machine, job)
+    return watch_verification(table, job) if wait else job
 
 
 def get_exit_code(job: VerifyJob | None) -> int:

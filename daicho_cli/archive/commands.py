@@ -37,7 +37,6 @@ from daicho_cli.archive.session import (
     parse_entities,
     parse_selection,
     show_progress,
-    sum_counts,
 )
 from daicho_cli.options import LOCAL, AsJson, StackFile, Stage, check_tenant
 from daicho_cli.terminal import (
@@ -115,10 +114,8 @@ def _parse_days(since: str | None, until: str | None, today: dt.date) -> DayRang
 
 
 def _parse_day(text: str | None, option: str) -> dt.date | None:
-    if text is None:
-        return None
     try:
-        day = dt.date.fromisoformat(text)
+        day = None if text is None else dt.date.fromisoformat(text)
     except ValueError as error:
         raise OptionError(f"{option} {text!r} is no day: 2026-11-21") from error
     check_year(day, option)
@@ -238,15 +235,19 @@ def _restore_all(
     if not apply:
         with show_progress(session, "searching", 2 * total):
             return restorer.restore(selection, over_newer=over_newer).to_json()
-    checkpoint = open_checkpoint(file, "restore", _build_request(session, selection, over_newer))
+    # The values that identify a call: its checkpoint continues only the same request.
+    request = {
+        "table": session.table.name,
+        "endpoint": session.stack.endpoint,
+        "selection": repr(selection),
+        "over_newer": over_newer,
+    }
+    checkpoint = open_checkpoint(file, "restore", request)
     before = checkpoint.progress
 
-    def add_earlier_counts(report: RestoreReport) -> dict[str, Any]:
-        now = report.to_json()
-        return sum_counts(before.done, {name: now[name] for name in _SUMMED_IN_RESTORE})
-
     def save(report: RestoreReport) -> None:
-        checkpoint.save(ArchiveProgress(report.cursor, add_earlier_counts(report)))
+        counts = before.add_counts(report.to_json(), _SUMMED_IN_RESTORE)
+        checkpoint.save(ArchiveProgress(report.cursor, counts))
 
     with show_progress(session, "restoring", 2 * total):
         report = restorer.restore(
@@ -258,26 +259,10 @@ def _restore_all(
         )
     if report.finished:
         checkpoint.remove()
-    counts = {**report.to_json(), **add_earlier_counts(report)}
+    counts = report.to_json()
+    counts |= before.add_counts(counts, _SUMMED_IN_RESTORE)
     is_work_left = any(counts[name] for name in ("newer", "waiting", "failed", "broken"))
     return {**counts, "complete": report.finished and not is_work_left}
-
-
-def _build_request(
-    session: ArchiveSession, selection: Selection, over_newer: bool
-) -> dict[str, Any]:
-    """The values that identify a call: its checkpoint continues only the same request."""
-    key, since, until = selection.key, selection.since, selection.until
-    return {
-        "table": session.table.name,
-        "endpoint": session.stack.endpoint,
-        "entities": list(selection.entities),
-        "tenant": selection.tenant,
-        "key": [key.pk, key.sk] if key else None,
-        "since": keys.render_instant(since) if since else None,
-        "until": keys.render_instant(until) if until else None,
-        "over_newer": over_newer,
-    }
 
 
 def _print_restored(report: dict[str, Any]) -> None:
@@ -407,13 +392,10 @@ def _forget_tenant(session: ArchiveSession, tenant: str, apply: bool, file: Path
     before = checkpoint.progress
     again = before.done.get("again_at")
 
-    def add_earlier_counts(report: ForgetReport) -> Report:
-        now = report.to_json()
-        counts = sum_counts(before.done, {name: now[name] for name in _SUMMED})
-        return {**counts, "again_at": now["again_at"]}
-
     def save(report: ForgetReport) -> None:
-        checkpoint.save(ArchiveProgress(report.cursor, add_earlier_counts(report)))
+        now = report.to_json()
+        counts = {**before.add_counts(now, _SUMMED), "again_at": now["again_at"]}
+        checkpoint.save(ArchiveProgress(report.cursor, counts))
 
     with show_progress(session, f"forgetting {tenant}"):
         report = _open_forgetter(session).forget(
@@ -424,7 +406,8 @@ def _forget_tenant(session: ArchiveSession, tenant: str, apply: bool, file: Path
         )
         failures = _remove_failed_records(session, tenant)
     checkpoint.remove()
-    counts = {**report.to_json(), **add_earlier_counts(report), "failures": failures.to_json()}
+    counts = {**report.to_json(), "failures": failures.to_json()}
+    counts |= before.add_counts(counts, _SUMMED)
     is_left = counts["younger"] or counts["broken"] or not failures.complete
     return {**counts, "complete": not is_left}
 
@@ -434,10 +417,8 @@ def _is_data_left(report: Report) -> bool:
     failures = report["failures"]
     if not report["dry_run"]:
         return not report["complete"]
-    counts = ("objects", "versions", "younger", "broken")
-    return any(report[name] for name in counts) or any(
-        failures[name] for name in ("objects", "versions", "waiting")
-    )
+    rows = (report[name] for name in ("objects", "versions", "younger", "broken"))
+    return any(rows) or any(failures[name] for name in ("objects", "versions", "waiting"))
 
 
 def _print_forgotten(report: Report) -> None:

@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -97,27 +96,21 @@ def select_statement(
 def _render_condition(
     selection: Selection, entities: Sequence[str], without: Sequence[str]
 ) -> tuple[str, tuple[str, ...]]:
-    days = selection.days
-    terms: list[tuple[str, tuple[str, ...]]] = [
-        (f"entity IN ({', '.join('?' * len(entities))})", tuple(entities))
+    days, key, since, until = selection.days, selection.key, selection.since, selection.until
+    terms: list[tuple[str, Sequence[str]]] = [
+        (f"entity IN ({', '.join('?' * len(entities))})", entities),
+        ("dt >= ?", [days.first.isoformat()] if days.first > dt.date.min else ()),
+        ("dt <= ?", [days.last.isoformat()] if days.last < dt.date.max else ()),
+        ("tenant = ?", () if selection.tenant is None else [selection.tenant]),
+        ("deleted_at >= ?", [keys.render_instant(since)] if since else ()),
+        ("deleted_at < ?", [keys.render_instant(until)] if until else ()),
+        ("json_extract_scalar(item, '$.PK.S') = ?", [key.pk] if key else ()),
+        ("json_extract_scalar(item, '$.SK.S') = ?", [key.sk] if key else ()),
+        (f'"$path" NOT IN ({", ".join("?" * len(without))})', without),
     ]
-    if days.first > dt.date.min:
-        terms.append(("dt >= ?", (days.first.isoformat(),)))
-    if days.last < dt.date.max:
-        terms.append(("dt <= ?", (days.last.isoformat(),)))
-    if selection.tenant is not None:
-        terms.append(("tenant = ?", (selection.tenant,)))
-    if selection.since:
-        terms.append(("deleted_at >= ?", (keys.render_instant(selection.since),)))
-    if selection.until:
-        terms.append(("deleted_at < ?", (keys.render_instant(selection.until),)))
-    if selection.key:
-        for name, value in (("PK", selection.key.pk), ("SK", selection.key.sk)):
-            terms.append((f"json_extract_scalar(item, '$.{name}.S') = ?", (value,)))
-    if without:
-        terms.append((f'"$path" NOT IN ({", ".join("?" * len(without))})', tuple(without)))
-    conditions, values = zip(*terms, strict=True)
-    return " AND ".join(conditions), tuple(chain.from_iterable(values))
+    used = [(condition, values) for condition, values in terms if values]
+    conditions = " AND ".join(condition for condition, _ in used)
+    return conditions, tuple(value for _, values in used for value in values)
 
 
 def _render_name(name: str) -> str:

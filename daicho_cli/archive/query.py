@@ -178,52 +178,23 @@ _MAX_WIDTH = 60
 
 def print_answer(answer: QueryResult, output: Output) -> int:
     """Print an answer; return its number of rows."""
-    match output:
-        case "json":
-            return _print_json(answer)
-        case "csv":
-            return _print_csv(answer)
-        case "table":
-            return _print_table(answer)
+    return {"json": _print_json, "csv": _print_csv, "table": _print_table}[output](answer)
 
 
-def format_items(answer: QueryResult, fields: Sequence[str], entities: Declared) -> QueryResult:
-    """Whole rows for a human reader: a column for each field, and one for all other values."""
-    rows = (_flatten(row, fields) for row in format_records(answer, entities))
-    return QueryResult([*HEAD, *fields, MORE], rows)
-
-
-def format_rows(answer: QueryResult, entities: Declared) -> QueryResult:
-    """Whole rows for JSON output: the item is one value."""
-    records = format_records(answer, entities)
-    return QueryResult(RECORD, (list(record.values()) for record in records))
-
-
-def skip_unreadable(answer: QueryResult, skipped: list[str]) -> QueryResult:
-    """Whole rows without the lines that are not JSON; ``skipped`` receives an entry for each.
-
-    Athena returns such a line as a row of nulls.
-    """
-    place = answer.columns.index("item")
-
-    def rows() -> Iterator[Sequence[Any]]:
-        for row in answer.rows:
-            if row[place] is None:
-                skipped.append("a line")
-            else:
-                yield row
-
-    return QueryResult(answer.columns, rows())
-
-
-def format_records(answer: QueryResult, entities: Declared) -> Iterator[dict[str, Any]]:
+def format_records(
+    answer: QueryResult, entities: Declared, skipped: list[str]
+) -> Iterator[dict[str, Any]]:
     """Whole rows as JSON values: the content of an archived line, the item as plain values.
 
     ``entities``: the current declarations by name. A decimal is shown as the API shows it: as text,
-    with its scale.
+    with its scale. ``skipped`` receives an entry for each line that is not JSON, which Athena
+    returns as a row of nulls.
     """
     for row in answer.rows:
         record = dict(zip(answer.columns, row, strict=True))
+        if record["item"] is None:
+            skipped.append("a line")
+            continue
         item = json.loads(record["item"])
         values = format_item(item, entities.get(record["entity"]))
         gen = record["gen"]
@@ -303,7 +274,8 @@ def _print_table(answer: QueryResult) -> int:
     texts = [[Text(row[place]) for place in places] for row in rows]
     console = Console()
     table = _draw_table(names, texts)
-    fits = _measure_columns(names, texts) <= console.width
+    unlimited = console.options.update(width=sys.maxsize)
+    fits = console.measure(table, options=unlimited).maximum <= console.width
     for block in [table] if fits else _draw_blocks(names, texts):
         console.print(block)
     return len(rows)
@@ -316,19 +288,6 @@ def _draw_table(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Table:
     for row in rows:
         table.add_row(*row)
     return table
-
-
-def _measure_columns(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> int:
-    """The width of a table that folds only the values that are wider than `_MAX_WIDTH`."""
-    widths = [
-        max(Text(name).cell_len, *(min(_measure_line(row[place]), _MAX_WIDTH) for row in rows))
-        for place, name in enumerate(names)
-    ]
-    return sum(widths) + 3 * len(widths) + 1
-
-
-def _measure_line(text: Text) -> int:
-    return max((line.cell_len for line in text.split(allow_blank=True)), default=0)
 
 
 def _draw_blocks(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> Iterator[Rule | Table]:
@@ -371,17 +330,12 @@ def _format_cell(value: Any) -> str:
 
 
 def _format_text(value: Any) -> str:
-    return (
-        json.dumps(value, ensure_ascii=False, default=_encode_value)
-        .encode(errors="replace")
-        .decode()
-    )
+    text = json.dumps(value, ensure_ascii=False, default=_encode_value)
+    return text.encode(errors="replace").decode()
 
 
 def _encode_value(value: Any) -> Any:
     """Convert a value of a type that JSON does not have."""
-    if isinstance(value, Decimal):
-        return str(value)  # its type depends on the column and not on the value
     if isinstance(value, dt.date | dt.datetime | dt.time):
         return value.isoformat()
     if isinstance(value, bytes):
@@ -392,7 +346,6 @@ def _encode_value(value: Any) -> Any:
 _CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))
 
 
-Engine = Literal["athena", "duckdb"]
 TABLE_ROWS = 100
 """The row limit of a table without ``--limit``; JSON and CSV have all rows."""
 
@@ -440,12 +393,13 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
         more: list[bool] = []
         lines: list[str] = []
         with _run_statement(session, selection, entities, statement, broken) as result:
-            answer = result if sql is not None else skip_unreadable(result, lines)
+            answer, records = result, format_records(result, session.find_entities(), lines)
             if sql is None and output == "json":
-                answer = format_rows(answer, session.find_entities())
+                answer = QueryResult(RECORD, (list(record.values()) for record in records))
             elif sql is None:
-                known, fields = session.find_entities(), session.list_fields(entities)
-                answer = format_items(answer, fields, known)
+                fields = session.list_fields(entities)
+                columns = [*HEAD, *fields, MORE]
+                answer = QueryResult(columns, (_flatten(record, fields) for record in records))
             rows = print_answer(limit_rows(answer, max_rows, more), output)
     cut = f" (there are more than --limit {max_rows})" if any(more) else ""
     print_message(f"{rows:,} rows{cut}")
@@ -454,11 +408,6 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
             f"{len(lines):,} lines are not JSON: daicho archive verify names their objects"
         )
     raise typer.Exit(INCOMPLETE if broken or lines else SUCCESS)
-
-
-def choose_engine(session: ArchiveSession) -> Engine:
-    """Athena for a deployed stage. The local AWS's Athena takes no parameters: DuckDB there."""
-    return "duckdb" if session.stack.is_local else "athena"
 
 
 @contextmanager
@@ -475,7 +424,8 @@ def _run_statement(
         broken.append(name)
         print_message(f"skipped: {name}: {error}")
 
-    if choose_engine(session) == "athena" and entities:
+    # The local AWS's Athena takes no parameters: DuckDB answers there.
+    if entities and not session.stack.is_local:
         athena = AthenaEngine.open(session.stack)
         objects = list(session.archive.list_selected(selection))
         partitions = {entry.name.rpartition("/")[0] for entry in objects}

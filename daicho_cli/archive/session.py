@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,9 +24,9 @@ from daicho.plan import EntityPlan, Ledger
 from daicho.release.commands import REQUEST_ATTEMPTS, REQUEST_TIMEOUT_S
 from daicho.runtime.clock import utc_now
 from daicho.storage import attributes
-from daicho.storage.bucket import GZIP, Bucket, open_bucket
+from daicho.storage.bucket import Bucket, open_bucket
 from daicho.storage.item_key import ItemKey
-from daicho.storage.protocols import FetchedObject, ListedObject, ObjectVersion
+from daicho.storage.protocols import FetchedObject
 from daicho.storage.table import Table, open_table
 from daicho_cli.aws import Stack
 from daicho_cli.checkpoint import CheckpointFile, Progress
@@ -41,6 +41,10 @@ class ArchiveProgress(Progress):
 
     cursor: str
     done: dict[str, Any]
+
+    def add_counts(self, now: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+        """The counts of all calls, with those of this one."""
+        return {name: _add(self.done.get(name), now[name]) for name in names}
 
 
 def open_checkpoint(
@@ -66,21 +70,10 @@ def open_checkpoint(
     return checkpoint
 
 
-def sum_counts(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """Add the counts of two calls; join values that are not numbers."""
-    return {name: _add_counts(before.get(name), value) for name, value in now.items()}
-
-
-def _add_counts(before: Any, now: Any) -> Any:
-    match before, now:
-        case None, _:
-            return now
-        case dict(), dict():
-            return {**before, **now}
-        case list(), list():
-            return [*before, *now]
-        case _:
-            return before + now
+def _add(before: Any, now: Any) -> Any:
+    if before is None:
+        return now
+    return before | now if isinstance(now, dict) else before + now
 
 
 YEARS = range(1970, 9999)
@@ -136,8 +129,9 @@ def parse_selection(
     """
     names = parse_entities(ledger, entities)
     check_tenant(tenant)
-    begin = _parse_bound(since, "--since")
-    end = _parse_bound(until, "--until", end_of_day=True)
+    begin, end = parse_instant(since, "--since"), parse_instant(until, "--until", end_of_day=True)
+    check_year(begin, "--since")
+    check_year(end, "--until")
     if begin and end and begin >= end:
         raise OptionError(f"--since {since} is not before --until {until}")
     item = None
@@ -184,21 +178,14 @@ def parse_instant(text: str | None, option: str, *, end_of_day: bool = False) ->
     raise OptionError(f"{option} {text!r} names no time zone: end it with Z or +09:00")
 
 
-def check_year(day: dt.date, option: str) -> None:
+def check_year(day: dt.date | None, option: str) -> None:
     """Check that a day is in the supported years.
 
     Raises:
         OptionError: the day is outside of them.
     """
-    if day.year not in YEARS:
+    if day is not None and day.year not in YEARS:
         raise OptionError(f"{option} {day}: from {YEARS[0]} to {YEARS[-1]}")
-
-
-def _parse_bound(text: str | None, option: str, *, end_of_day: bool = False) -> dt.datetime | None:
-    instant = parse_instant(text, option, end_of_day=end_of_day)
-    if instant is not None:
-        check_year(instant, option)
-    return instant
 
 
 def parse_item_key(ledger: Ledger, entity: str, tenant: str, parts: Sequence[str]) -> ItemKey:
@@ -271,28 +258,11 @@ class MeteredBucket:
     reads: AccessCounts = field(default_factory=AccessCounts)
     on_read: Callable[[AccessCounts], None] = lambda _: None
 
-    def list_objects(
-        self, prefix: str, *, behind: str = "", most: int = 1000
-    ) -> Iterator[ListedObject]:
-        """The same as in `Bucket`."""
-        return self.bucket.list_objects(prefix, behind=behind, most=most)
-
-    def list_versions(self, prefix: str, *, behind: str = "") -> Iterator[ObjectVersion]:
-        """The same as in `Bucket`."""
-        return self.bucket.list_versions(prefix, behind=behind)
-
-    def replace(
-        self, key: str, body: bytes, metadata: Mapping[str, str], etag: str, kind: str = GZIP
-    ) -> bool:
-        """The same as in `Bucket`."""
-        return self.bucket.replace(key, body, metadata, etag, kind)
-
-    def remove_versions(self, versions: Sequence[ObjectVersion]) -> None:
-        """The same as in `Bucket`."""
-        self.bucket.remove_versions(versions)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.bucket, name)
 
     def fetch(self, key: str, version: str | None = None) -> FetchedObject | None:
-        """The same as in `Bucket`."""
+        """As in `Bucket`, counted."""
         content = self.bucket.fetch(key, version)
         if content is not None:
             self.reads.objects += 1
@@ -351,7 +321,8 @@ class ArchiveSession:
     @property
     def archive(self) -> ArchiveReader:
         """The archive, with counted reads."""
-        return ArchiveReader(self.metered_bucket)
+        bucket: Any = self.metered_bucket
+        return ArchiveReader(bucket)
 
     @property
     def reads(self) -> AccessCounts:

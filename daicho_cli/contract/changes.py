@@ -99,6 +99,7 @@ _REQUESTS: Mapping[str, str] = {
     "added-required-field": "give the field a default: field(default=...)",
     "newly-required-field": "give the field a default: field(default=...)",
     "narrowed-type": _NEW_FIELD,
+    "narrowed-type null": "declare the type with None: `str | None`",
     "changed-values": "declare the type without Literal",
     "removed-value": "leave {kept} in the Literal; a migration may rewrite the stored items",
     "narrowed-bound": _DECLARE,
@@ -112,19 +113,14 @@ _ANSWERS: Mapping[str, str] = {
     "removed-field": "leave the field in place; a migration may fill it from its successor",
     "newly-optional-field": "give the field a value in every answer, by a default or a migration",
     "widened-type": _NEW_FIELD,
+    "widened-type null": "give the field a default instead of None, and stored items a value by a "
+    "migration",
     "changed-values": "declare the Literal",
     "added-value": "tell the clients before the first item has the value",
     "changed-pattern": _DECLARE,
     "changed-format": _NEW_FIELD,
     "changed-multipleOf": _DECLARE,
     "changed-uniqueItems": _DECLARE,
-}
-_NULL: Mapping[Direction, tuple[str, str]] = {
-    Direction.REQUEST: ("narrowed-type", "declare the type with None: `str | None`"),
-    Direction.ANSWER: (
-        "widened-type",
-        "give the field a default instead of None, and stored items a value by a migration",
-    ),
 }
 _OPERATIONS: Mapping[str, str] = {
     "removed-operation": "domain.resource(...) with {method}, or "
@@ -156,12 +152,6 @@ def find_way(direction: Direction, rule: str, kept: str = "") -> str:
     """
     ways = _REQUESTS if direction is Direction.REQUEST else _ANSWERS
     return ways.get(rule, "").format(kept=kept)
-
-
-def find_null_way(direction: Direction, rule: str) -> str:
-    """The instruction for a type that loses null in requests, or gets it in answers."""
-    null_rule, way = _NULL[direction]
-    return way if rule == null_rule else ""
 
 
 def find_operation_way(name: str, **values: str) -> str:

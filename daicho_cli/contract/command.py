@@ -13,13 +13,13 @@ from typing import Annotated, Any
 import typer
 
 from daicho.declare.registry import Daicho
-from daicho.errors import DaichoError, ProjectError
+from daicho.errors import ProjectError
 from daicho.plan import Ledger
 from daicho_cli.contract.changes import ContractChange, Severity
 from daicho_cli.contract.operations import compare_descriptions
 from daicho_cli.options import AsJson
 from daicho_cli.project import discover_project, find_project, load_ledger
-from daicho_cli.terminal import print_json, print_message
+from daicho_cli.terminal import end_on_errors, print_json
 
 DESCRIPTION = Path("docs/reference/openapi.json")
 """Where `daicho openapi` writes the description of a project, below its folder."""
@@ -167,11 +167,8 @@ def contract(
     Exit code 2: a change breaks clients. Each change is printed with the way to keep the contract.
     """
     project = find_project()
-    try:
+    with end_on_errors("daicho contract", ERROR):
         check = compare_with_committed(discover_project(), load_ledger(), project.root, against)
-    except (DaichoError, OSError) as error:
-        print_message(f"daicho contract could not run: {error}")
-        raise typer.Exit(ERROR) from error
     if as_json:
         print_json(render_check(check))
     else:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from daicho.declare.searches import RESERVED_PARAMETERS
@@ -35,15 +34,16 @@ Key = tuple[str, str]
 Parameter = Mapping[str, Any]
 
 
-@dataclass
 class ParameterComparer:
     """Compares the parameters of operations of two documents."""
 
-    before: Document
-    after: Document
-    schemas: SchemaComparer
+    def __init__(self, before: Document, after: Document) -> None:
+        self.before, self.after = before, after
+        self.schemas = SchemaComparer(before, after, Direction.REQUEST)
 
-    def compare(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
+    def compare_parameters(
+        self, old: Mapping[str, Any], new: Mapping[str, Any]
+    ) -> Iterator[Difference]:
         """All differences between the parameters of two operations."""
         before = list_parameters(old, self.before)
         after = list_parameters(new, self.after)
@@ -216,7 +216,6 @@ def _selects_listing(parameter: Parameter) -> bool:
 
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
-_Key = tuple[str, str]
 
 
 def compare_descriptions(before: Document, after: Document) -> list[ContractChange]:
@@ -238,53 +237,37 @@ def compare_descriptions(before: Document, after: Document) -> list[ContractChan
     return sorted(changes, key=lambda change: [*Severity].index(change.severity))
 
 
-@dataclass
-class ApiComparer:
+class ApiComparer(ParameterComparer):
     """Compares the operations of two documents."""
 
-    before: Document
-    after: Document
-    _requests: SchemaComparer = field(init=False)
-    _answers: SchemaComparer = field(init=False)
-    _parameters: ParameterComparer = field(init=False)
-
-    def __post_init__(self) -> None:
-        documents = self.before, self.after
-        self._requests = SchemaComparer(*documents, Direction.REQUEST)
-        self._answers = SchemaComparer(*documents, Direction.ANSWER)
-        self._parameters = ParameterComparer(*documents, self._requests)
+    def __init__(self, before: Document, after: Document) -> None:
+        super().__init__(before, after)
+        self._answers = SchemaComparer(before, after, Direction.ANSWER)
 
     def compare(self) -> Iterator[tuple[str, Difference]]:
         """All differences, each with the operation that has it (``GET /users``)."""
         old, new = _list_operations(self.before), _list_operations(self.after)
         for key in dict.fromkeys((*old, *new)):
+            name = (old.get(key) or new[key])[0]
             if key not in new:
-                name = old[key][0]
                 yield name, _describe_removed(name)
             elif key not in old:
-                name = new[key][0]
-                text = f"{name} is added"
-                yield name, Difference(Severity.COMPATIBLE, "added-operation", name, text)
+                yield name, make_compatible("added-operation", name, f"{name} is added")
             else:
-                name = old[key][0]
                 for difference in self._compare_operation(old[key][1], new[key][1], name):
                     yield name, difference
 
     def _compare_operation(
         self, old: Mapping[str, Any], new: Mapping[str, Any], name: str
     ) -> Iterator[Difference]:
-        yield from self._parameters.compare(old, new)
+        yield from self.compare_parameters(old, new)
         yield from self._compare_bodies(old, new)
         yield from self._compare_answers(old, new)
         yield from self._compare_security(old, new)
         if old.get("operationId") != new.get("operationId"):
-            yield Difference(
-                Severity.NOTICE,
-                "changed-operation-id",
-                name,
-                f"{name}: operationId {old.get('operationId')} → {new.get('operationId')}, so "
-                "generated clients have another function",
-            )
+            ids = f"operationId {old.get('operationId')} → {new.get('operationId')}"
+            text = f"{name}: {ids}, so generated clients have another function"
+            yield Difference(Severity.NOTICE, "changed-operation-id", name, text)
         if new.get("deprecated") and not old.get("deprecated"):
             yield Difference(Severity.NOTICE, "deprecated", name, f"{name} is deprecated")
 
@@ -307,7 +290,7 @@ class ApiComparer:
                 text = f"{subject} is required"
                 yield make_breaking("newly-required-body", subject, text, "required-body")
             contents = before.get("content", {}), after.get("content", {})
-            yield from self._requests.compare_contents(*contents, subject)
+            yield from self.schemas.compare_contents(*contents, subject)
 
     def _compare_answers(
         self, old: Mapping[str, Any], new: Mapping[str, Any]
@@ -363,9 +346,9 @@ class ApiComparer:
             yield make_compatible("relaxed-security", "authorization", text)
 
 
-def _list_operations(document: Document) -> dict[_Key, tuple[str, Mapping[str, Any]]]:
+def _list_operations(document: Document) -> dict[Key, tuple[str, Mapping[str, Any]]]:
     """Operations by path without the names of its variables, and method."""
-    operations: dict[_Key, tuple[str, Mapping[str, Any]]] = {}
+    operations: dict[Key, tuple[str, Mapping[str, Any]]] = {}
     for path, item in document.get("paths", {}).items():
         entry = resolve(item, document)
         for method in METHODS:

@@ -21,7 +21,6 @@ from daicho_cli.contract.changes import (
     Difference,
     Direction,
     Severity,
-    find_null_way,
     find_way,
     make_breaking,
     make_compatible,
@@ -199,13 +198,13 @@ class SchemaComparer:
             if not _find_cover(kind, target):
                 text = "is not accepted any more" if self._is_request else "is possible now"
                 rule = "narrowed-type" if self._is_request else "widened-type"
-                way = find_null_way(self.direction, rule) if kind == "null" else ""
-                yield self._breaking(rule, subject, f"type {kind} {text}", way=way)
+                way = f"{rule} null" if kind == "null" else rule
+                yield self._differ(True, rule, subject, f"type {kind} {text}", way=way)
         for kind in target:
             if not _find_cover(kind, source):
                 text = "is accepted too" if self._is_request else "does not occur any more"
                 rule = "widened-type" if self._is_request else "narrowed-type"
-                yield self._compatible(rule, subject, f"type {kind} {text}")
+                yield self._differ(False, rule, subject, f"type {kind} {text}")
         for kind, forms in source.items():
             cover = _find_cover(kind, target)
             if cover and (cover != ANY or kind == ANY):
@@ -259,21 +258,21 @@ class SchemaComparer:
             return
         if before is None or after is None:
             listed = ", ".join(map(str, before or after or ()))
-            if (after is not None) == self._is_request:
-                only = "only" if self._is_request else "also other values than"
-                yield self._breaking("changed-values", subject, f"{only} {listed}")
-            else:
-                yield self._compatible("changed-values", subject, f"values {listed}")
+            is_breaking = (after is not None) == self._is_request
+            words = "only" if self._is_request else "also other values than"
+            text = f"{words if is_breaking else 'values'} {listed}"
+            yield self._differ(is_breaking, "changed-values", subject, text)
             return
         removed = ", ".join(str(value) for value in before if value not in after)
         added = ", ".join(str(value) for value in after if value not in before)
         if removed:
-            make = self._breaking if self._is_request else self._compatible
-            yield make("removed-value", subject, f"value {removed} is removed", kept=removed)
+            text = f"value {removed} is removed"
+            yield self._differ(self._is_request, "removed-value", subject, text, kept=removed)
         if added:
             severity = Severity.COMPATIBLE if self._is_request else Severity.NOTICE
+            text = f"{subject}: value {added} is added in {self._place}"
             way = find_way(self.direction, "added-value")
-            yield self._make(severity, "added-value", subject, f"value {added} is added", way=way)
+            yield Difference(severity, "added-value", subject, text, way)
 
     def _judge_bound(self, name: str, before: Any, after: Any, subject: str) -> Difference:
         rises = before is None if name in LOWER_BOUNDS else after is None
@@ -283,20 +282,18 @@ class SchemaComparer:
         change = f"{name} {_show(before)} → {_show(after)}"
         if self._is_request and narrower:
             kept = _describe_kept(name, before)
-            return self._breaking("narrowed-bound", subject, change, kept=kept)
+            return self._differ(True, "narrowed-bound", subject, change, kept=kept)
         if self._is_request or narrower:
-            return self._compatible("changed-bound", subject, change)
+            return self._differ(False, "changed-bound", subject, change)
         return Difference(
             Severity.NOTICE, "widened-bound", subject, f"{subject}: {change} in {self._place}"
         )
 
     def _judge_exact(self, name: str, before: Any, after: Any, subject: str) -> Difference:
         change = f"{name} {_show(before)} → {_show(after)}"
-        is_narrower, is_wider = bool(after), bool(before)
-        if is_narrower if self._is_request else is_wider:
-            kept = _describe_kept(name, before)
-            return self._breaking(f"changed-{name}", subject, change, kept=kept)
-        return self._compatible(f"changed-{name}", subject, change)
+        is_breaking = bool(after if self._is_request else before)
+        kept = _describe_kept(name, before)
+        return self._differ(is_breaking, f"changed-{name}", subject, change, kept=kept)
 
     def _compare_fields(self, old: Schema, new: Schema, subject: str) -> Iterator[Difference]:
         before, after = old.get("properties", {}), new.get("properties", {})
@@ -304,28 +301,22 @@ class SchemaComparer:
         for name in dict.fromkeys((*before, *after, *sorted(needed_before | needed))):
             place = f"{subject}.{name}"
             if name in before and name not in after:
-                yield self._breaking("removed-field", place, "is removed from", verb=True)
+                yield self._differ(True, "removed-field", place, "is removed from", verb=True)
             elif name in after and name not in before:
                 if self._is_request and name in needed:
-                    yield self._breaking(
-                        "added-required-field", place, "is new and required in", verb=True
-                    )
+                    text = "is new and required in"
+                    yield self._differ(True, "added-required-field", place, text, verb=True)
                 else:
-                    yield self._compatible("added-field", place, "is added to", verb=True)
+                    yield self._differ(False, "added-field", place, "is added to", verb=True)
             else:
-                yield from self._judge_requirement(place, name in needed_before, name in needed)
+                if name in needed - needed_before:
+                    rule, text = "newly-required-field", "is required in"
+                    yield self._differ(self._is_request, rule, place, text, verb=True)
+                elif name in needed_before - needed:
+                    rule, text = "newly-optional-field", "may be missing from"
+                    yield self._differ(not self._is_request, rule, place, text, verb=True)
                 if name in before:
                     yield from self.compare(before[name], after[name], place)
-
-    def _judge_requirement(self, place: str, before: bool, after: bool) -> Iterator[Difference]:
-        if before == after:
-            return
-        if after:
-            make = self._breaking if self._is_request else self._compatible
-            yield make("newly-required-field", place, "is required in", verb=True)
-        else:
-            make = self._compatible if self._is_request else self._breaking
-            yield make("newly-optional-field", place, "may be missing from", verb=True)
 
     def _compare_other_fields(self, old: Schema, new: Schema, subject: str) -> Iterator[Difference]:
         """Fields that a schema does not name (``additionalProperties``)."""
@@ -339,16 +330,18 @@ class SchemaComparer:
             yield from self.compare(before, after, f"{subject}.*")
         elif self._is_request and (after is False or before is True):
             text = "fields that it does not name are refused" if after is False else "are limited"
-            yield self._breaking("refused-fields", subject, text)
+            yield self._differ(True, "refused-fields", subject, text)
         else:
-            yield self._compatible("other-fields", subject, "other rules for unnamed fields")
+            text = "other rules for unnamed fields"
+            yield self._differ(False, "other-fields", subject, text)
 
     @property
     def _place(self) -> str:
         return self.direction.value
 
-    def _breaking(
+    def _differ(
         self,
+        is_breaking: bool,
         rule: str,
         subject: str,
         text: str,
@@ -357,26 +350,16 @@ class SchemaComparer:
         way: str = "",
         verb: bool = False,
     ) -> Difference:
-        way = way or find_way(self.direction, rule, kept)
-        return self._make(Severity.BREAKING, rule, subject, text, way=way, verb=verb)
+        """A difference, breaking or compatible. ``way``: of the instruction; by default the rule.
 
-    def _compatible(
-        self, rule: str, subject: str, text: str, *, kept: str = "", verb: bool = False
-    ) -> Difference:
-        return self._make(Severity.COMPATIBLE, rule, subject, text, verb=verb)
-
-    def _make(
-        self,
-        severity: Severity,
-        rule: str,
-        subject: str,
-        text: str,
-        *,
-        way: str = "",
-        verb: bool = False,
-    ) -> Difference:
+        ``verb``: the text is a predicate of the subject.
+        """
         whole = f"{subject} {text}" if verb else f"{subject}: {text} in"
-        return Difference(severity, rule, subject, f"{whole} {self._place}", way)
+        whole = f"{whole} {self._place}"
+        if not is_breaking:
+            return make_compatible(rule, subject, whole)
+        instruction = find_way(self.direction, way or rule, kept)
+        return Difference(Severity.BREAKING, rule, subject, whole, instruction)
 
 
 def _find_cover(kind: str, kinds: Mapping[str, Any]) -> str:

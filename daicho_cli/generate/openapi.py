@@ -12,6 +12,7 @@ import typer
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho_cli.project import discover_project, find_root, load_ledger
+from daicho_cli.terminal import end_command
 
 Check = Annotated[
     bool, typer.Option("--check", help="Only compare with the file; exit code 1 if they differ.")
@@ -32,8 +33,7 @@ def write_or_check(path: Path, render: Render, *, check: bool, make: str) -> Non
     if current == text:
         typer.echo(f"{name} is up to date")
     elif check:
-        typer.echo(f"{name} differs from the declarations; run {make}", err=True)
-        raise typer.Exit(1)
+        end_command(f"{name} differs from the declarations; run {make}", 1)
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

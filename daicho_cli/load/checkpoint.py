@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import secrets
@@ -12,20 +11,15 @@ from pathlib import Path
 from daicho_cli.checkpoint import CheckpointFile, Progress
 
 
-@dataclass(frozen=True)
-class LoadTarget:
-    """The entity that a file is loaded as, and the destination."""
+def render_checkpoint_path(source: Path, *target: str) -> Path:
+    """The file with the progress of a load.
 
-    endpoint: str
-    table: str
-    tenant: str
-    entity: str
+    Each target has its own, so a file may be loaded to several.
 
-    def render_checkpoint_path(self, source: Path) -> Path:
-        """Each target has a checkpoint of its own, so a file may be loaded to several."""
-        text = json.dumps(dataclasses.astuple(self))
-        digest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
-        return source.with_name(f"{source.name}.load-{digest}.json")
+    ``target``: the endpoint, the table, the tenant and the entity.
+    """
+    digest = hashlib.blake2b(json.dumps(target).encode(), digest_size=4).hexdigest()
+    return source.with_name(f"{source.name}.load-{digest}.json")
 
 
 @dataclass

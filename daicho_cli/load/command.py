@@ -19,10 +19,10 @@ from daicho.storage import keys
 from daicho.web.routes.builder import list_path_only_fields
 from daicho_cli.aws import Connection
 from daicho_cli.checkpoint import CheckpointError
-from daicho_cli.load.checkpoint import LoadProgress, LoadTarget, open_checkpoint
+from daicho_cli.load.checkpoint import LoadProgress, open_checkpoint, render_checkpoint_path
 from daicho_cli.load.loader import Loader, read_rejected
 from daicho_cli.load.rows import RowPreparer, is_array
-from daicho_cli.load.writers import BatchWriter, CheckedWriter, UniqueWriter
+from daicho_cli.load.writers import BatchWriter, CheckedWriter
 from daicho_cli.options import LOCAL, Endpoint, StackFile, TableName, check_tenant, find_entity
 from daicho_cli.project import discover_project, load_ledger
 from daicho_cli.terminal import (
@@ -118,8 +118,8 @@ def _open_loader(  # the command's options
     any_state: bool,
 ) -> Loader:
     table = connection.open(writers, REQUEST_ATTEMPTS, REQUEST_TIMEOUT_S)
-    target = LoadTarget(connection.endpoint or "aws", connection.table, tenant, entity.__name__)
-    path, now = target.render_checkpoint_path(file), keys.render_instant(utc_now())
+    target = (connection.endpoint or "aws", connection.table, tenant, entity.__name__)
+    path, now = render_checkpoint_path(file, *target), keys.render_instant(utc_now())
     try:
         checkpoint = open_checkpoint(path, file, now, restart=restart)
     except CheckpointError as error:
@@ -132,13 +132,10 @@ def _open_loader(  # the command's options
     in_paths = list_path_only_fields(project, entity)
     preparer = RowPreparer(table, ledger, tenant, entity, checkpoint.progress, any_state, in_paths)
     plan, pace = ledger.current_generation(entity.__name__).plan, RateLimiter(rate)
-    if plan.derived_uniques:
+    states = tuple(each.name for each in entity.rules_.transitions)
+    if plan.derived_uniques or states:
         check = preparer.find_refusal
-        unique = UniqueWriter(table, ledger, plan, writers, pace, utc_now, check)
-        return Loader(file, checkpoint, preparer, unique)
-    if entity.rules_.transitions:
-        states = tuple(each.name for each in entity.rules_.transitions)
-        checked = CheckedWriter(table, writers, pace, preparer.replaced.get, states)
+        checked = CheckedWriter(table, ledger, plan, writers, pace, utc_now, check, states)
         return Loader(file, checkpoint, preparer, checked)
     return Loader(file, checkpoint, preparer, BatchWriter(table, writers, pace))
 

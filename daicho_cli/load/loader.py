@@ -15,7 +15,7 @@ from daicho.storage.attributes import Image
 from daicho_cli.checkpoint import CheckpointFile
 from daicho_cli.load.checkpoint import LoadProgress
 from daicho_cli.load.rows import NumberedRow, RejectedError, RowPreparer, read_rows
-from daicho_cli.load.writers import BatchWriter, UniqueWriter
+from daicho_cli.load.writers import BatchWriter, CheckedWriter
 
 BLOCK_ROWS = 2_500
 OnProgress = Callable[[int, int], None]
@@ -28,7 +28,7 @@ class Loader:
     source: Path
     checkpoint: CheckpointFile[LoadProgress]
     preparer: RowPreparer
-    batches: BatchWriter | UniqueWriter
+    batches: BatchWriter | CheckedWriter
     block_rows: int = BLOCK_ROWS
 
     @property
@@ -58,7 +58,10 @@ class Loader:
             for batch_size in self.batches.write(images):
                 loaded += batch_size
                 on_progress(loaded, block_start)
-            refused = self._list_refused(prepared)
+            refused = [
+                _describe_rejected(prepared[position], error)
+                for position, error in self.batches.refused.items()
+            ]
             self._append_rejected(sorted([*rejected, *refused], key=itemgetter("line")))
             progress.loaded += len(images) - len(refused)
             progress.end, progress.line = block[-1].end, block[-1].end_line
@@ -72,32 +75,16 @@ class Loader:
         self, block: list[NumberedRow]
     ) -> tuple[list[Image], list[NumberedRow], list[dict[str, object]]]:
         """The items of a block, their rows, and the rows that cannot be loaded."""
-        built: list[tuple[NumberedRow, Image]] = []
+        images: list[Image] = []
+        prepared: list[NumberedRow] = []
         rejected: list[dict[str, object]] = []
         for row in block:
             try:
-                built.append((row, self.preparer.build_image(row)))
+                images.append(self.preparer.build_image(row))
+                prepared.append(row)
             except RejectedError as error:
                 rejected.append(_describe_rejected(row, error))
-        images: list[Image] = []
-        prepared: list[NumberedRow] = []
-        checked = self.preparer.check_states([image for _, image in built])
-        for (row, image), refusal in zip(built, checked, strict=True):
-            if refusal is None:
-                images.append(image)
-                prepared.append(row)
-            else:
-                rejected.append(_describe_rejected(row, refusal))
         return images, prepared, rejected
-
-    def _list_refused(self, rows: list[NumberedRow]) -> list[dict[str, object]]:
-        """The rows of a block that were not written because of another item, or its own state."""
-        if not isinstance(self.batches, UniqueWriter):
-            return []
-        return [
-            _describe_rejected(rows[position], error)
-            for position, error in self.batches.refused.items()
-        ]
 
     def _append_rejected(self, rejected: list[dict[str, object]]) -> None:
         if not rejected:

@@ -6,7 +6,7 @@ import datetime as dt
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,6 @@ from daicho.runtime.exact_json import (
 )
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.scales import SCALES
 from daicho.storage.table import Table
 from daicho.web.schema.addresses import describe_unaddressable
@@ -175,8 +174,7 @@ class RowPreparer:
 
     The values of copied fields are read from other items once and cached for the whole load.
     ``any_state``: rows of new items may have states that no new item may have. ``in_paths``: the
-    fields that paths take; None for those of the key. ``replaced``: the
-    stored items that the rows of the current block replace, if the entity has transitions.
+    fields that paths take; None for those of the key.
     """
 
     table: Table
@@ -186,7 +184,6 @@ class RowPreparer:
     progress: LoadProgress
     any_state: bool = False
     in_paths: frozenset[str] | None = None
-    replaced: dict[ItemKey, Image] = field(default_factory=dict, init=False)
     _planner: ItemPlanner = field(init=False)
     _started: dt.datetime = field(init=False)
     _key_names: tuple[str, ...] = field(init=False)
@@ -256,24 +253,11 @@ class RowPreparer:
                 if problem:
                     raise RejectedError(problem, name)
 
-    def check_states(self, images: Sequence[Image]) -> list[RejectedError | None]:
-        """Why the state of each row may not follow that of the item that it replaces; or None.
-
-        The stored items are read, unless the entity has no transitions. With `any_state`, a new
-        item may have any state.
-
-        Raises:
-            daicho.errors.StoreError: the table does not answer.
-        """
-        if not self.entity.rules_.transitions:
-            return [None for _ in images]
-        keys = [get_key(image) for image in images]
-        self.replaced.clear()
-        self.replaced.update(self.table.batch_get(keys, consistent=True).require_all())
-        return [self.find_refusal(image, self.replaced.get(get_key(image))) for image in images]
-
     def find_refusal(self, image: Image, stored: Image | None) -> RejectedError | None:
-        """Why the state of an item may not follow that of the stored one; None if it may."""
+        """Why the state of an item may not follow that of the stored one; None if it may.
+
+        With `any_state`, a new item may have any state.
+        """
         replaced = stored or {}
         if replaced and is_expired(replaced, int(self._started.timestamp())):
             replaced = {}

@@ -4,10 +4,11 @@ If rows were written in the order of their partition keys, one partition of Dyna
 all writes at a time, and the others none. Source: "Distributing write activity efficiently during
 data upload", Amazon DynamoDB Developer Guide.
 
-An item with unique values is refused if another item has its value. So the order of rows matters:
-of two rows with one value, the first one is loaded. Rows that do not share a key or a value are
-written in parallel. A row that is refused is tried once more after the others of its block, because
-one of these may have given up the value.
+An item with unique values is refused if another item has its value. One with states is refused if
+its state may not follow the stored one. So the order of rows matters: of two rows with one value,
+the first one is loaded. Rows that do not share a key or a value are written in parallel. A row
+whose value is taken is tried once more after the others of its block: one of these may have given
+up the value.
 """
 
 from __future__ import annotations
@@ -30,10 +31,9 @@ from daicho.layout.reservations import build_reservations
 from daicho.plan import EntityPlan, Ledger
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget, retry
-from daicho.storage.attributes import Image, equal_images
+from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.table import MAX_BATCH_WRITES, Table
-from daicho.write import conditions
 from daicho.write.conditions import if_absent, if_unchanged
 from daicho_cli.load.rows import RejectedError
 
@@ -64,6 +64,8 @@ class BatchWriter:
     table: Table
     writers: int
     pace: RateLimiter
+    refused: dict[int, NotUnique | RejectedError] = field(default_factory=dict)
+    """None: a batch replaces whatever exists at its keys."""
 
     def write(self, items: Iterable[Image]) -> Iterator[int]:
         """Write a block; yield the size of each batch after the batch is written.
@@ -80,13 +82,9 @@ class BatchWriter:
 
     def _write(self, batch: list[Image]) -> int:
         self.pace.wait(len(batch))
-        self.write_batch(batch)
-        return len(batch)
-
-    def write_batch(self, batch: list[Image]) -> None:
-        """Write the items of a batch over whatever exists at their keys."""
         # Each attempt of this loop checks again whether the command may write.
         retry(lambda: self.table.batch_write(batch), RetryBudget.for_seconds(RETRY_S))
+        return len(batch)
 
 
 def split_into_batches(items: Iterable[Image]) -> Iterator[list[Image]]:
@@ -96,46 +94,13 @@ def split_into_batches(items: Iterable[Image]) -> Iterator[list[Image]]:
         yield batch
 
 
-NO_ITEM: Image = {}
-
-
 @dataclass
-class CheckedWriter(BatchWriter):
-    """Writes each item by a request of its own, on condition that what it replaces is unchanged.
+class CheckedWriter:
+    """Writes items one by one that have unique values or states, with several writers at once.
 
-    ``find_replaced`` returns the item that was read at a key; ``states`` are the state fields.
-    """
-
-    find_replaced: Callable[[ItemKey], Image | None] = lambda _key: None
-    states: tuple[str, ...] = ()
-
-    def write_batch(self, batch: list[Image]) -> None:
-        """Write the items of a batch.
-
-        Raises:
-            UnavailableError: another writer changed an item after its state was checked.
-        """
-        for item in batch:
-            replaced = self.find_replaced(get_key(item))
-            condition = if_absent() if replaced is None else if_unchanged(replaced, *self.states)
-            put = condition.to_put(item)
-            try:
-                self.table.put(
-                    put.item, condition=put.condition, names=put.names, values=put.values
-                )
-            except ConditionFailedError as error:
-                # The SDK repeats a write whose answer was lost.
-                if not equal_images(error.item or NO_ITEM, item):
-                    key = get_key(item)
-                    raise UnavailableError(f"{key.pk} {key.sk} was changed by others") from error
-
-
-@dataclass
-class UniqueWriter:
-    """Writes blocks of items that have unique values, with several writers at once.
-
-    ``find_refusal``: why an item may not replace the stored one, if it may not. ``refused``: of the
-    last block, the items that were not written, by their position in it.
+    ``find_refusal``: why an item may not replace the stored one, if it may not. ``states``: the
+    fields that it compares. ``refused``: of the last block, the items that were not written, by
+    their position in it.
     """
 
     table: Table
@@ -145,6 +110,7 @@ class UniqueWriter:
     pace: RateLimiter
     now: Callable[[], dt.datetime]
     find_refusal: Callable[[Image, Image | None], RejectedError | None]
+    states: tuple[str, ...] = ()
     refused: dict[int, NotUnique | RejectedError] = field(default_factory=dict)
 
     def write(self, items: Sequence[Image]) -> Iterator[int]:
@@ -161,7 +127,8 @@ class UniqueWriter:
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
-        for position in sorted(self.refused):
+        taken = [p for p, error in self.refused.items() if isinstance(error, NotUnique)]
+        for position in sorted(taken):
             del self.refused[position]
             yield self._write(position, items)
 
@@ -201,9 +168,13 @@ class UniqueWriter:
         refusal = self.find_refusal(image, existing)
         if refusal is not None:
             raise refusal
-        write = conditions.if_absent() if existing is None else conditions.if_unchanged(existing)
+        condition = if_absent() if existing is None else if_unchanged(existing, *self.states)
+        put = condition.to_put(image)
         reserving = ReservationWriter.build(self.ledger, self.table, [(existing, image)], now)
         try:
-            reserving.send([write.to_put(image)], self.table.transact)
-        except (Raced, TransactionFailedError) as error:
+            if reserving.list_keys():
+                reserving.send([put], self.table.transact)
+            else:
+                self.table.put(image, condition=put.condition, names=put.names, values=put.values)
+        except (ConditionFailedError, Raced, TransactionFailedError) as error:
             raise UnavailableError(f"{key} was changed meanwhile") from error

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-import random
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -18,22 +17,31 @@ from daicho.plan.disabled import RETIREMENT_S
 from daicho.project import Project
 from daicho.release.refusals import list_early_disables, list_refusals
 from daicho.runtime.clock import utc_now
-from daicho_cli.aws import DeployedStage, StageOptions, find_stage
-from daicho_cli.contract.command import ContractError, compare_with_committed
-from daicho_cli.options import LOCAL, AsJson, Endpoint, Region, StackFile, Stage, TableOfStage
+from daicho_cli.aws import DeployedStage, find_stage
+from daicho_cli.contract.command import ContractCheck, ContractError, compare_with_committed
+from daicho_cli.options import (
+    LOCAL,
+    AsJson,
+    Endpoint,
+    Region,
+    Scan,
+    StackFile,
+    Stage,
+    TableOfStage,
+    Yes,
+)
 from daicho_cli.plan.changes import EMPTY_STAGE, list_declaration_routes, list_entity_changes
-from daicho_cli.plan.items import LimitCheck, ScanOptions, confirm_scan, sample_items, scan_entities
-from daicho_cli.plan.rebuild import estimate_entity, find_prices
+from daicho_cli.plan.items import ScanOptions
+from daicho_cli.plan.rebuild import preview_rebuilds
 from daicho_cli.plan.report import (
     REFUSED,
-    ContractResult,
     DeploymentPlan,
     build_document,
     format_plan,
 )
 from daicho_cli.plan.template import TemplateCheck, check_template
 from daicho_cli.project import discover_project, find_project, load_ledger
-from daicho_cli.terminal import end_on_errors, print_json, print_message
+from daicho_cli.terminal import OptionError, end_on_errors, print_json, print_message
 
 DEFAULT_SCAN_RATE = 500.0
 
@@ -44,16 +52,11 @@ def plan(  # noqa: PLR0913, PLR0917  # the command's options
     region: Region = None,
     endpoint: Endpoint = None,
     stack: StackFile = LOCAL,
-    scan: Annotated[
-        bool,
-        typer.Option("--scan", help="Read the whole table instead of a sample. Prints its price."),
-    ] = False,
+    scan: Scan = False,
     rate: Annotated[
         float, typer.Option(min=1, help="With --scan: the highest number of read units a second.")
     ] = DEFAULT_SCAN_RATE,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="With --scan: read without a question.")
-    ] = False,
+    yes: Yes = False,
     against: Annotated[
         str | None,
         typer.Option(
@@ -78,16 +81,15 @@ def plan(  # noqa: PLR0913, PLR0917  # the command's options
     """
     project = find_project()
     with end_on_errors("plan", REFUSED):
-        options = StageOptions(stack, table, stage, region, endpoint)
-        check = check_template(options, template) if template else TemplateCheck()
-        made = _plan_checkout(
-            project,
-            discover_project(),
-            options,
-            ScanOptions(rate, confirmed=yes) if scan else None,
-            against,
-        )
-        made = made.add_check(check)
+        if template is not None and table is not None:
+            raise OptionError("--template compares stacks: use --stage instead of --table")
+        check = check_template(template, stack, stage, region) if template else TemplateCheck()
+
+        def find() -> DeployedStage | None:
+            return find_stage(stack, table=table, stage=stage, region=region, endpoint=endpoint)
+
+        scanned = ScanOptions(rate, confirmed=yes) if scan else None
+        made = _plan_checkout(project, discover_project(), find, scanned, against).add_check(check)
     if as_json:
         print_json(build_document(made))
     else:
@@ -98,11 +100,11 @@ def plan(  # noqa: PLR0913, PLR0917  # the command's options
 def _plan_checkout(
     project: Project,
     daicho: Daicho,
-    options: StageOptions,
+    find: Callable[[], DeployedStage | None],
     scan: ScanOptions | None,
     against: str | None,
 ) -> DeploymentPlan:
-    """Compare the checkout with the stage that the options name."""
+    """Compare the checkout with a stage, which is read only if the declarations are possible."""
     locked = load_ledger()
     try:
         daicho.append_generations(locked)  # it names changes that are never possible
@@ -110,7 +112,7 @@ def _plan_checkout(
         routes = list_declaration_routes(daicho)
     except DeclarationError as error:
         return DeploymentPlan("", refusals=[str(error)])
-    deployed = find_stage(options)
+    deployed = find()
     states = EMPTY_STAGE if deployed is None else deployed.states
     known = states.list_known_states(ledger)
     is_on_aws = deployed is not None and deployed.connection.endpoint is None
@@ -140,23 +142,17 @@ def _add_rebuilds(
         if scan is not None:
             print_message("no entity needs a rebuild: the table is not scanned")
         return made
-    prices = find_prices(deployed.region)
-    checks: Mapping[str, LimitCheck] = {}
-    if scan is None:
-        entities = [change.entity for change in changes]
-        read = sample_items(deployed.table, entities, deployed.size, random.Random())  # noqa: S311
-    else:
-        confirm_scan(deployed.size, prices, scan)
-        read, checks = scan_entities(deployed.table, changes, scan)
-    rebuilds = [
-        estimate_entity(change, read, deployed.size, prices, checks.get(change.entity))
-        for change in changes
-    ]
-    return replace(made, rebuilds=rebuilds, read=read, prices=prices, region=deployed.region)
+    found = preview_rebuilds(deployed, changes, scan)
+    region = deployed.region
+    return replace(
+        made, rebuilds=found.rebuilds, read=found.read, prices=found.prices, region=region
+    )
 
 
-def _compare_api(daicho: Daicho, ledger: Ledger, root: Path, against: str | None) -> ContractResult:
+def _compare_api(
+    daicho: Daicho, ledger: Ledger, root: Path, against: str | None
+) -> ContractCheck | ContractError:
     try:
-        return ContractResult(compare_with_committed(daicho, ledger, root, against))
+        return compare_with_committed(daicho, ledger, root, against)
     except ContractError as error:
-        return ContractResult(None, str(error))
+        return error

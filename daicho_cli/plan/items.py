@@ -11,7 +11,6 @@ import random
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from math import ceil
 from typing import Literal
 
@@ -42,27 +41,6 @@ from daicho_cli.terminal import format_duration, print_message, show_progress_ba
 
 MAX_NAMED = 10
 """Items whose keys are kept for the output."""
-
-
-class Derivation(Enum):
-    """Whether a generation can derive an item."""
-
-    POSSIBLE = "possible"
-    OVER_TOGETHER = "over together"
-    """The declared and the retiring instances are within the limits; both together exceed one."""
-    IMPOSSIBLE = "impossible"
-    """The stream would set the item's record aside."""
-
-
-def check_derivation(plan: EntityPlan, image: Image) -> Derivation:
-    """Whether a generation can derive a stored item."""
-    try:
-        rows, groups = compute_index_rows(plan, image), compute_contributions(plan, image)
-    except (ValueError, ArithmeticError, LookupError, TypeError):
-        return Derivation.IMPOSSIBLE
-    if len(rows) > MAX_ROWS or len(groups) > MAX_GROUPS:
-        return Derivation.OVER_TOGETHER
-    return Derivation.POSSIBLE
 
 
 @dataclass
@@ -113,14 +91,16 @@ class LimitCheck:
             return None
         if is_expired(touched, self.now) and not is_expired(image, self.now):
             self.expiring.add(image)
-        derivation = check_derivation(plan, touched)
-        if derivation is Derivation.OVER_TOGETHER:
+        try:
+            rows, groups = compute_index_rows(plan, touched), compute_contributions(plan, touched)
+        except (ValueError, ArithmeticError, LookupError, TypeError):
+            self.impossible.add(image)  # the stream would set the item's record aside
+            return None
+        if len(rows) > MAX_ROWS or len(groups) > MAX_GROUPS:
             self.over_together.add(image)
-        elif derivation is Derivation.IMPOSSIBLE:
-            self.impossible.add(image)
-        if derivation is not Derivation.IMPOSSIBLE and not is_expired(image, self.now):
+        if not is_expired(image, self.now):
             self._add_values(plan, touched)
-        return None if derivation is Derivation.IMPOSSIBLE else touched
+        return touched
 
     def _add_values(self, plan: EntityPlan, image: Image) -> None:
         """Note the unique values of an item, and whether another item has one of them."""
@@ -248,47 +228,6 @@ def sample_items(
     return read
 
 
-def scan_items(
-    store: Table,
-    entities: Collection[str],
-    draw: random.Random,
-    *,
-    pace: RateLimiter,
-    on_image: Callable[[Image], None],
-    on_round: Callable[[ScanRound[ItemPage], ScanSegments], None],
-    request: Scan | None = None,
-    clock: Callable[[], float] = time.monotonic,
-) -> ItemsRead:
-    """Read all items of some entities, by a scan of the whole table.
-
-    ``on_image`` receives each item, ``on_round`` each round of pages and the segments that are
-    left, both in the thread of the caller. ``request``: see `sample_items`.
-
-    Raises:
-        UnavailableError: the table has not answered for two minutes.
-        RefusedError: DynamoDB refuses the request permanently.
-    """
-    read = ItemsRead({entity: EntityItems() for entity in entities})
-    segments = ScanSegments.start(SCAN_SEGMENTS)
-    last_answer = clock()
-
-    def add_round(scan_round: ScanRound[ItemPage]) -> None:
-        nonlocal last_answer
-        for page in scan_round.results:
-            last_answer = clock()
-            read.add(page, draw)
-            for image in page.items:
-                on_image(image)
-        on_round(scan_round, segments)
-
-    scan = ParallelScan(store, request or _build_scan(entities), lambda page: page, pace=pace)
-    retry_budget = RetryBudget(lambda: last_answer + RETRY_S - clock(), reserve=0)
-    if not scan.run(segments, retry_budget, add_round):
-        raise UnavailableError(f"no answer for {RETRY_S:.0f} s")
-    read.is_whole = True
-    return read
-
-
 def _build_scan(entities: Collection[str]) -> Scan:
     """A scan of base items; only those of ``entities``, unless the filter would be too long."""
     condition, values = "attribute_exists(#type)", {}
@@ -306,18 +245,13 @@ class ScanOptions:
     confirmed: bool = False
 
 
-def estimate_scan_units(size: TableSize) -> float:
-    """The read units of a scan, which is eventually consistent."""
-    return size.bytes / READ_UNIT_BYTES / 2
-
-
 def confirm_scan(size: TableSize, prices: Prices, options: ScanOptions) -> None:
     """Print the price of a scan, and ask whether to begin.
 
     Raises:
         typer.Abort: the caller does not agree.
     """
-    units = estimate_scan_units(size)
+    units = size.bytes / READ_UNIT_BYTES / 2  # eventually consistent
     price = (
         f"~{units:,.0f} read units, ~{format_dollars(prices.price_units(units, 0))}, "
         f"{format_duration(units / options.rate)} at {options.rate:,.0f} units/s"
@@ -341,35 +275,36 @@ def scan_entities(
     ``request``: the scan that returns the items; by default it returns all items of the entities.
 
     Raises:
-        StoreError: the table does not answer.
+        UnavailableError: the table has not answered for two minutes.
+        RefusedError: DynamoDB refuses the request permanently.
     """
     by_entity = {change.entity: change for change in changes}
     now = int(utc_now().timestamp())
     checks = {entity: LimitCheck(now=now) for entity in by_entity}
-
-    def check(image: Image) -> None:
-        entity = attributes.get_text(image, "type")
-        if entity in by_entity:
-            change = by_entity[entity]
-            checks[entity].add(change.plan, image, change.compute)
-
+    read = ItemsRead({entity: EntityItems() for entity in by_entity})
+    draw = random.Random()  # noqa: S311  # it chooses a sample
+    segments = ScanSegments.start(SCAN_SEGMENTS)
+    last_answer = time.monotonic()
     shown = ("{task.fields[items]:,} items", "{task.fields[units]:,.0f} units")
-    items, units = 0, 0.0
-    with show_progress_bar("scan", *shown, has_end=True, items=items, units=units) as update:
+    total = segments.total
+    with show_progress_bar("scan", *shown, total=total, has_end=True, items=0, units=0.0) as update:
 
-        def update_bar(scan_round: ScanRound[ItemPage], segments: ScanSegments) -> None:
-            nonlocal items, units
-            items, units = items + scan_round.scanned, units + scan_round.units
-            done = segments.total - len(segments.starts)
-            update(total=segments.total, completed=done, items=items, units=units)
+        def add_round(scan_round: ScanRound[ItemPage]) -> None:
+            nonlocal last_answer
+            for page in scan_round.results:
+                last_answer = time.monotonic()
+                read.add(page, draw)
+                for image in page.items:
+                    change = by_entity.get(attributes.get_text(image, "type") or "")
+                    if change is not None:
+                        checks[change.entity].add(change.plan, image, change.compute)
+            done = total - len(segments.starts)
+            update(completed=done, items=read.scanned, units=read.units)
 
-        read = scan_items(
-            store,
-            list(by_entity),
-            random.Random(),  # noqa: S311  # it chooses a sample
-            pace=RateLimiter(options.rate),
-            on_image=check,
-            on_round=update_bar,
-            request=request,
-        )
+        pace, request = RateLimiter(options.rate), request or _build_scan(by_entity)
+        scan = ParallelScan(store, request, lambda page: page, pace=pace)
+        retry_budget = RetryBudget(lambda: last_answer + RETRY_S - time.monotonic(), reserve=0)
+        if not scan.run(segments, retry_budget, add_round):
+            raise UnavailableError(f"no answer for {RETRY_S:.0f} s")
+    read.is_whole = True
     return read, checks

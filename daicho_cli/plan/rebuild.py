@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import random
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 
@@ -14,7 +15,8 @@ from daicho.rebuild.touches import ITEMS_PER_PAGE
 from daicho.runtime.clock import utc_now
 from daicho.storage.attributes import Image, measure_image
 from daicho.storage.capacity import READ_UNIT_BYTES
-from daicho_cli.aws import TableSize
+from daicho.storage.requests import Scan
+from daicho_cli.aws import DeployedStage, TableSize
 from daicho_cli.cost import counting
 from daicho_cli.cost.counting import SECONDS_A_DAY, StreamLoad
 from daicho_cli.cost.examples import ItemEvent
@@ -23,7 +25,15 @@ from daicho_cli.cost.traffic import FigureTraffic, StreamTraffic, Traffic
 from daicho_cli.cost.units import Units, measure_write, sum_units
 from daicho_cli.cost.writes import count_touches, list_groups, list_row_images
 from daicho_cli.plan.changes import EntityChange
-from daicho_cli.plan.items import ItemCount, ItemsRead, LimitCheck
+from daicho_cli.plan.items import (
+    ItemCount,
+    ItemsRead,
+    LimitCheck,
+    ScanOptions,
+    confirm_scan,
+    sample_items,
+    scan_entities,
+)
 
 PASSES = (0.5, 1.0)
 """Read units for 4 KB of each scan of all items: the first one touches them, with eventually
@@ -84,6 +94,50 @@ def find_prices(region: str) -> Prices:
         return load_prices(region)
     except PriceError:
         return load_prices(DEFAULT_REGION)
+
+
+@dataclass(frozen=True)
+class RebuildPreview:
+    """The rebuilds of some entities, estimated from items that were read."""
+
+    rebuilds: tuple[EntityRebuild, ...]
+    read: ItemsRead
+    prices: Prices
+
+
+def preview_rebuilds(
+    deployed: DeployedStage,
+    changes: Sequence[EntityChange],
+    scan: ScanOptions | None,
+    *,
+    request: Scan | None = None,
+    rate: float = DEFAULT_RATE,
+    estimate: Callable[..., EntityRebuild] | None = None,
+) -> RebuildPreview:
+    """Read the items that rebuilds would touch, and estimate each rebuild. Nothing is written.
+
+    ``scan``: read the whole table; None reads a sample. ``request``: the scan that returns the
+    items; by default all of the entities. ``estimate``: by default `estimate_entity`.
+
+    Raises:
+        typer.Abort: the caller does not agree to the price of the scan.
+        StoreError: the table does not answer.
+    """
+    prices = find_prices(deployed.region)
+    checks: Mapping[str, LimitCheck] = {}
+    if scan is None:
+        entities = [change.entity for change in changes]
+        draw = random.Random()  # noqa: S311  # it chooses a sample
+        read = sample_items(deployed.table, entities, deployed.size, draw, request=request)
+    else:
+        confirm_scan(deployed.size, prices, scan)
+        read, checks = scan_entities(deployed.table, changes, scan, request=request)
+    estimate = estimate or estimate_entity
+    rebuilds = tuple(
+        estimate(change, read, deployed.size, prices, checks.get(change.entity), rate=rate)
+        for change in changes
+    )
+    return RebuildPreview(rebuilds, read, prices)
 
 
 def estimate_entity(

@@ -8,7 +8,7 @@ from typing import Any
 
 from daicho.derive.contributions import MAX_GROUPS, MAX_ROWS
 from daicho.plan.changes import Effect
-from daicho_cli.contract.command import ContractCheck, format_changes, render_check
+from daicho_cli.contract.command import ContractCheck, ContractError, format_changes, render_check
 from daicho_cli.cost.prices import Prices
 from daicho_cli.cost.report import format_dollars
 from daicho_cli.plan.changes import DeclarationChange, EntityChange
@@ -20,14 +20,6 @@ from daicho_cli.terminal import format_duration
 NOTHING, REFUSED, CHANGES = 0, 1, 2
 """Exit codes: nothing changes; the deployment is refused, or the command could not run; it changes
 something, or breaks clients."""
-
-
-@dataclass(frozen=True)
-class ContractResult:
-    """The comparison with the committed API; ``problem``: why there is none."""
-
-    check: ContractCheck | None
-    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,7 +36,8 @@ class DeploymentPlan:
         read: what was read for the rebuilds; None if nothing was.
         prices: those of the rebuilds.
         region: of the stage; the price file may lack it, then the prices are of another Region.
-        contract: None if the declarations are refused.
+        contract: the comparison with the committed API, or why there is none; None if the
+            declarations are refused.
         notices: what happens to resources with data, as far as only CloudFormation can decide it.
     """
 
@@ -57,7 +50,7 @@ class DeploymentPlan:
     read: ItemsRead | None = None
     prices: Prices | None = None
     region: str = ""
-    contract: ContractResult | None = None
+    contract: ContractCheck | ContractError | None = None
     notices: Sequence[str] = ()
 
     def add_check(self, check: TemplateCheck) -> DeploymentPlan:
@@ -67,8 +60,7 @@ class DeploymentPlan:
     @property
     def is_breaking(self) -> bool:
         """Whether clients of the committed API may fail."""
-        check = self.contract.check if self.contract else None
-        return check is not None and check.is_breaking
+        return isinstance(self.contract, ContractCheck) and self.contract.is_breaking
 
     @property
     def exit_code(self) -> int:
@@ -262,12 +254,12 @@ def summarize_rebuilds(rebuilds: Sequence[EntityRebuild], rate: float = DEFAULT_
     return f"{summary} Most expensive: {most}, ~{units:,.0f} write units."
 
 
-def _list_contract_lines(contract: ContractResult) -> Iterator[str]:
-    if contract.check is None:
-        yield f"The API was not compared: {contract.problem}"
-    elif contract.check.changes:
-        yield f"The API, compared with {contract.check.against}:"
-        yield format_changes(contract.check.changes, INDENT)
+def _list_contract_lines(contract: ContractCheck | ContractError) -> Iterator[str]:
+    if isinstance(contract, ContractError):
+        yield f"The API was not compared: {contract}"
+    elif contract.changes:
+        yield f"The API, compared with {contract.against}:"
+        yield format_changes(contract.changes, INDENT)
 
 
 def build_document(plan: DeploymentPlan) -> dict[str, Any]:
@@ -347,9 +339,7 @@ def _describe_sample(plan: DeploymentPlan) -> dict[str, Any] | None:
     }
 
 
-def _describe_contract(contract: ContractResult | None) -> dict[str, Any] | None:
-    if contract is None:
-        return None
-    if contract.check is None:
-        return {"problem": contract.problem}
-    return render_check(contract.check)
+def _describe_contract(contract: ContractCheck | ContractError | None) -> dict[str, Any] | None:
+    if isinstance(contract, ContractError):
+        return {"problem": str(contract)}
+    return None if contract is None else render_check(contract)

@@ -17,12 +17,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from daicho_cli.aws import Stack, StageOptions, UndeployedError, name_stack, read_template
+from daicho_cli.aws import Stack, UndeployedError, name_stack, read_template
 from daicho_cli.contract.changes import join_names
 from daicho_cli.local.instance import PROGRAMS, LocalError
 from daicho_cli.local.programs import Program, find_tool, install_node_packages, install_programs
 from daicho_cli.project import find_root
-from daicho_cli.terminal import CommandError, OptionError
+from daicho_cli.terminal import CommandError
 
 SCRIPT = Path(__file__).with_name("template_diff.mjs")
 NODE_FILES = tuple(SCRIPT.parent / "node" / f"package{end}.json" for end in ("", "-lock"))
@@ -132,22 +132,22 @@ class TemplateCheck:
     notices: tuple[str, ...] = ()
 
 
-def check_template(options: StageOptions, path: Path) -> TemplateCheck:
+def check_template(
+    path: Path, file: Path, stage: str | None, region: str | None = None
+) -> TemplateCheck:
     """Compare a synthesised template with that of the deployed stage.
 
-    ``path``: the template, or the folder that ``cdk synth`` wrote.
+    ``path``: the template, or the folder that ``cdk synth`` wrote. ``file``: describes the local
+    stack.
 
     Raises:
-        OptionError: a table names no stack.
         CommandError: a template cannot be read, or the comparison failed.
         ClientError, BotoCoreError: AWS does not answer the request.
     """
-    if options.table is not None:
-        raise OptionError("--template compares stacks: use --stage instead of --table")
-    name = name_stack(options.stage or "local")
+    name = name_stack(stage or "local")
     after = _read_file(path / f"{name}.template.json" if path.is_dir() else path)
     try:
-        stack = Stack.find(options.stage, options.stack, region=options.region)
+        stack = Stack.find(stage, file, region=region)
         before = read_template(stack.open_client("cloudformation"), name)
     except UndeployedError:
         return TemplateCheck()

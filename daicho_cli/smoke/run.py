@@ -6,12 +6,10 @@ import json
 import re
 import secrets
 import signal
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, Any
 
 import httpx
@@ -20,6 +18,7 @@ import typer
 from daicho.declare.entity import Entity
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
+from daicho_cli.aws import Stack
 from daicho_cli.options import LOCAL, AsJson, Region, StackFile, Stage
 from daicho_cli.project import discover_project, load_ledger
 from daicho_cli.smoke.calls import Api, Checks, Outcome, Report, SmokeFailure, open_api
@@ -27,11 +26,10 @@ from daicho_cli.smoke.checks import LOCAL_SETTLED_S, SETTLED_S, DerivedChecks, I
 from daicho_cli.smoke.routes import Item, ItemMaker, Routes
 from daicho_cli.smoke.target import (
     ARCHIVE_TENANT_SUFFIX,
-    Target,
-    TargetOptions,
-    create_run_user,
     expire_item,
     find_target,
+    leave_expired_item,
+    open_tenant_api,
     read_rows,
 )
 from daicho_cli.terminal import INCOMPLETE, SUCCESS, OptionError, end_on_errors, print_json
@@ -47,7 +45,7 @@ UNKNOWN_PATH = "/no-such-route-of-the-smoke-test"
 class SmokeRun:
     """A run against one stack; ``patience``: how many seconds to wait for derived state."""
 
-    target: Target
+    target: Stack
     daicho: Daicho
     ledger: Ledger
     patience: float
@@ -60,6 +58,11 @@ class SmokeRun:
         """The routes of the checkout."""
         return Routes(self.daicho)
 
+    @property
+    def has_archive(self) -> bool:
+        """Whether the archive is known; not if only the URL of the API is."""
+        return "ArchiveBucketName" in self.target.resources
+
     def drive(self) -> None:
         """Drive the routes as a tenant of its own, which is deleted at the end.
 
@@ -67,10 +70,8 @@ class SmokeRun:
             StackError: the stack has no user pool.
             ClientError, BotoCoreError: AWS refuses.
         """
-        with (
-            create_run_user(self.target, self.name, self.daicho.roles) as token,
-            open_api(self.target.url, token, self.patience) as api,
-        ):
+        roles = self.daicho.roles
+        with open_tenant_api(self.target, self.name, roles, self.patience) as api:
             try:
                 self.check_routes(api)
             finally:
@@ -99,13 +100,13 @@ class SmokeRun:
         ItemChecks(maker, self.checks).run()
         settled = LOCAL_SETTLED_S if self.target.is_local else SETTLED_S
         DerivedChecks(maker, self.checks, settled=settled).run()
-        if with_archive and self.target.stack:
+        if with_archive and self.has_archive:
             self._check_archive_path(maker)
         else:
             reason = (
-                "an API without a stack: its archive bucket is not known"
-                if not self.target.stack
-                else "a token was given: only a run with its own tenant lets an item expire"
+                "a token was given: only a run with its own tenant lets an item expire"
+                if self.has_archive
+                else "an API without a stack: its archive bucket is not known"
             )
             self.checks.add("archive", "row of an expired item", Outcome.NOT_CHECKED, reason)
 
@@ -120,7 +121,7 @@ class SmokeRun:
         """
         if not RUN_NAME.fullmatch(self.name):
             raise OptionError(f"--check-archive {self.name!r}: not a run such as smoke-1a2b3c4d")
-        if not self.target.stack:
+        if not self.has_archive:
             raise OptionError("--check-archive needs a stack: --url names only an API")
         tenant = f"{self.name}{ARCHIVE_TENANT_SUFFIX}"
         entities = [entity.__name__ for entity in self.routes.archived]
@@ -132,15 +133,12 @@ class SmokeRun:
                 )
         if self.checks.results[-1].outcome is not Outcome.PASSED:
             return
-        with (
-            create_run_user(self.target, tenant, self.daicho.roles) as token,
-            open_api(self.target.url, token, self.patience) as api,
-        ):
+        with open_tenant_api(self.target, tenant, self.daicho.roles, self.patience) as api:
             self._remove_tenant(api, tenant)
 
     def build_report(self) -> Report:
         """What the run has found so far."""
-        return Report(self.target.title, self.name, self.checks.results, self.left_behind)
+        return Report(self.target.name, self.name, self.checks.results, self.left_behind)
 
     def _check_description(self, api: Api) -> Mapping[str, Any] | None:
         """The description of the deployment, if it can be read: examples are taken from it."""
@@ -194,13 +192,7 @@ class SmokeRun:
     def _leave_expired(self, entity: type[Entity]) -> str:
         """Create an expired item in a tenant that this run does not delete."""
         tenant = f"{self.name}{ARCHIVE_TENANT_SUFFIX}"
-        with (
-            create_run_user(self.target, tenant, self.daicho.roles) as token,
-            open_api(self.target.url, token, self.patience) as api,
-        ):
-            maker = ItemMaker(api, self.routes, api.read("/openapi.json"))
-            item = maker.create(entity)
-        expire_item(self.target, self.ledger, tenant, item)
+        leave_expired_item(self.target, self.routes, self.ledger, tenant, entity, self.patience)
         self.left_behind.append(
             f"an expired {entity.__name__} of tenant {tenant}: DynamoDB deletes it within days; "
             f"then run daicho smoke --check-archive {self.name}"
@@ -281,8 +273,9 @@ def smoke(  # noqa: PLR0913, PLR0917  # the command's options
     description. The run has a tenant and a user of its own, which it removes. Exit code 1: a check
     failed.
     """
-    with end_on_errors("smoke"), _end_as_interrupted():
-        target = find_target(TargetOptions(stack, stage, region, outputs, url, token))
+    with end_on_errors("smoke"):
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl+C: it cleans up
+        target = find_target(stage, stack, region=region, outputs=outputs, url=url, token=token)
         run = SmokeRun(target, discover_project(), load_ledger(), patience)
         if check_archive is not None:
             run.name = check_archive
@@ -297,17 +290,3 @@ def smoke(  # noqa: PLR0913, PLR0917  # the command's options
         else:
             report.print()
     raise typer.Exit(INCOMPLETE if report.failed else SUCCESS)
-
-
-@contextmanager
-def _end_as_interrupted() -> Iterator[None]:
-    """Treat SIGTERM as Ctrl-C: the user and the tenant are removed."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -16,16 +16,15 @@ import string
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import boto3
-from botocore.config import Config
 from pydantic import TypeAdapter
 
 from daicho.archive.reader import ArchiveReader, Selection
 from daicho.archive.row_format import ArchivedRow
+from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef
 from daicho.plan import Ledger
 from daicho.query.key_resolver import KeyResolver
@@ -36,98 +35,43 @@ from daicho.storage.item_cache import ItemCache
 from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.web.schema import models
-from daicho_cli.aws import Stack, StackError, name_stack, read_outputs
+from daicho_cli.aws import Stack, StackError, name_stack
 from daicho_cli.local.users import ADMIN
-from daicho_cli.smoke.calls import SmokeFailure
-from daicho_cli.smoke.routes import Item
+from daicho_cli.smoke.calls import Api, SmokeFailure, open_api
+from daicho_cli.smoke.routes import Item, ItemMaker, Routes
 from daicho_cli.terminal import OptionError
 from daicho_cli.user import PoolUser, UserExistsError, create_user
 
 
-@dataclass(frozen=True)
-class TargetOptions:
-    """The options that name a stack; without any, the local stack.
+def find_target(
+    stage: str | None,
+    file: Path,
+    *,
+    region: str | None = None,
+    outputs: Path | None = None,
+    url: str | None = None,
+    token: str | None = None,
+) -> Stack:
+    """Find the stack to test: by its stage, a file of outputs or the URL of its API, or locally.
 
-    ``stack``: the file that describes the local stack. ``outputs``: the file that ``cdk deploy
-    --outputs-file`` wrote.
-    """
-
-    stack: Path
-    stage: str | None = None
-    region: str | None = None
-    outputs: Path | None = None
-    url: str | None = None
-    token: str | None = None
-
-
-@dataclass(frozen=True)
-class Target:
-    """A deployed stack, or only an API.
-
-    ``stack`` is empty if only the URL of the API is known: then the archive is not checked.
-    ``endpoint`` is the address of the local AWS, and None for AWS.
-    """
-
-    url: str
-    stack: str = ""
-    outputs: Mapping[str, str] = field(default_factory=dict)
-    region: str | None = None
-    endpoint: str | None = None
-    _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def is_local(self) -> bool:
-        """Whether the stack runs on the local AWS."""
-        return self.endpoint is not None
-
-    @property
-    def title(self) -> str:
-        """The stack's name, or the address of the API."""
-        return self.stack or self.url
-
-    def open_client(self, service: str) -> Any:
-        """A client of an AWS service; the same one each time."""
-        if service not in self._clients:
-            key = "test" if self.is_local else None  # the local AWS accepts any
-            session: Any = boto3.Session(key, key, region_name=self.region)
-            config = Config(retries={"mode": "standard"}, connect_timeout=5, read_timeout=60)
-            self._clients[service] = session.client(
-                service, endpoint_url=self.endpoint, config=config
-            )
-        return self._clients[service]
-
-
-def find_target(options: TargetOptions) -> Target:
-    """Find the stack that the options name.
+    ``file``: describes the local stack. ``outputs``: what ``cdk deploy --outputs-file`` wrote.
 
     Raises:
         OptionError: the options contradict each other.
         StackError: the stack does not exist, or does not name its API.
         ClientError, BotoCoreError: AWS does not answer the request for the stage's stack.
     """
-    outputs: Mapping[str, str]
-    named = [options.stage, options.outputs, options.url]
-    if sum(each is not None for each in named) > 1:
+    if sum(each is not None for each in (stage, outputs, url)) > 1:
         raise OptionError("--stage, --outputs and --url each name a stack: use one of them")
-    if options.url is not None:
-        if options.token is None:
+    if url is not None:
+        if token is None:
             raise OptionError("--url needs --token: without a stack no user can be created")
-        return Target(options.url.rstrip("/"), region=options.region)
-    if options.stage is not None:
-        stack, outputs = name_stack(options.stage), read_outputs(options.stage, options.region)
-        return Target(_get_url(stack, outputs), stack, outputs, options.region)
-    if options.outputs is not None:
-        stack, outputs = _read_outputs_file(options.outputs)
-        return Target(_get_url(stack, outputs), stack, outputs, options.region)
-    local, name = Stack.find(None, options.stack), name_stack("local")
-    url = _get_url(name, local.resources)
-    return Target(url, name, local.resources, local.region, local.endpoint)
-
-
-def _get_url(stack: str, outputs: Mapping[str, str]) -> str:
-    if "ApiUrl" not in outputs:
-        raise StackError(f"{stack} has no output ApiUrl: deploy it again")
-    return outputs["ApiUrl"].rstrip("/")
+        return Stack(url.rstrip("/"), {"ApiUrl": url}, region=region)
+    if outputs is not None:
+        name, resources = _read_outputs_file(outputs)
+        return Stack(name, resources, region=region)
+    stack = Stack.find(stage, file, region=region)
+    return replace(stack, name=name_stack(stage or "local"))
 
 
 def _read_outputs_file(file: Path) -> tuple[str, Mapping[str, str]]:
@@ -147,7 +91,7 @@ _KINDS = (string.ascii_uppercase, string.ascii_lowercase, string.digits, "!#%+-_
 
 
 @contextmanager
-def create_run_user(target: Target, tenant: str, roles: Sequence[str] = ()) -> Iterator[str]:
+def create_run_user(target: Stack, tenant: str, roles: Sequence[str] = ()) -> Iterator[str]:
     """Create an administrator of a tenant with these roles too, and sign in; the ID token.
 
     The user is removed when the context closes, also after an error or an interruption.
@@ -157,16 +101,16 @@ def create_run_user(target: Target, tenant: str, roles: Sequence[str] = ()) -> I
         UserExistsError: the pool has a user of this name. It is not this run's, and is not changed.
         ClientError, BotoCoreError: Cognito refuses.
     """
-    pool, client_id = target.outputs.get("UserPoolId"), target.outputs.get("UserPoolClientId")
+    pool, client_id = target.resources.get("UserPoolId"), target.resources.get("UserPoolClientId")
     if not pool or not client_id:
-        raise StackError(f"{target.title} has no user pool: give a token with --token")
+        raise StackError(f"{target.name} has no user pool: give a token with --token")
     cognito, password = target.open_client("cognito-idp"), _make_password()
     user = PoolUser(
         name=tenant,
         tenant=tenant,
         email=f"{tenant}@example.com",
         groups=list(dict.fromkeys([ADMIN, *roles])),
-        tenant_claim=target.outputs.get("TenantClaim", TENANT_CLAIM),
+        tenant_claim=target.resources.get("TenantClaim", TENANT_CLAIM),
     )
     with ExitStack() as removal:
         # Before the request: an interrupted one may have created the user.
@@ -177,6 +121,18 @@ def create_run_user(target: Target, tenant: str, roles: Sequence[str] = ()) -> I
             removal.pop_all()
             raise
         yield _sign_in(cognito, pool, client_id, tenant, password)
+
+
+@contextmanager
+def open_tenant_api(
+    target: Stack, tenant: str, roles: Sequence[str], patience: float
+) -> Iterator[Api]:
+    """Open the API as an administrator of a tenant with these roles; see `create_run_user`."""
+    with (
+        create_run_user(target, tenant, roles) as token,
+        open_api(target.url, token, patience) as api,
+    ):
+        yield api
 
 
 def _remove(cognito: Any, pool: str, user: str) -> None:
@@ -205,14 +161,33 @@ ARCHIVE_TENANT_SUFFIX = "-archive"
 """Appended to the name of a run: the tenant whose expired item is left for DynamoDB."""
 
 
-def expire_item(target: Target, ledger: Ledger, tenant: str, item: Item) -> None:
+def leave_expired_item(
+    target: Stack,
+    routes: Routes,
+    ledger: Ledger,
+    tenant: str,
+    entity: type[Entity],
+    patience: float,
+) -> None:
+    """Create an item of a tenant of its own, and set the end of its life to the past.
+
+    Raises:
+        SmokeFailure: the API refuses it.
+        StackError, ClientError, BotoCoreError: see `create_run_user` and `expire_item`.
+    """
+    with open_tenant_api(target, tenant, routes.daicho.roles, patience) as api:
+        item = ItemMaker(api, routes, api.read("/openapi.json")).create(entity)
+    expire_item(target, ledger, tenant, item)
+
+
+def expire_item(target: Stack, ledger: Ledger, tenant: str, item: Item) -> None:
     """Set the end of an item's life to a moment that has passed.
 
     Raises:
         SmokeFailure: the item is not in the table.
         ClientError, BotoCoreError: DynamoDB refuses.
     """
-    table = target.outputs["TableName"]
+    table = target["TableName"]
     client = target.open_client("dynamodb")
     key = _find_key(Table(client, table), ledger, tenant, item)
     try:
@@ -228,14 +203,14 @@ def expire_item(target: Target, ledger: Ledger, tenant: str, item: Item) -> None
         raise SmokeFailure(f"{item.path} is not in the table as {key.pk} {key.sk}") from None
 
 
-def read_rows(target: Target, tenant: str, entities: Sequence[str]) -> list[ArchivedRow]:
+def read_rows(target: Stack, tenant: str, entities: Sequence[str]) -> list[ArchivedRow]:
     """The rows of a tenant in the archive.
 
     Raises:
         SmokeFailure: an object of the archive cannot be read.
         UnavailableError: S3 does not answer.
     """
-    bucket = Bucket(target.open_client("s3"), target.outputs["ArchiveBucketName"])
+    bucket = Bucket(target.open_client("s3"), target["ArchiveBucketName"])
     broken: list[str] = []
     selection = Selection(tuple(entities), tenant)
     rows = list(ArchiveReader(bucket).read_rows(selection, lambda name, _: broken.append(name)))

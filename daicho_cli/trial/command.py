@@ -7,50 +7,36 @@ import re
 import secrets
 import signal
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
 
-from daicho.declare.registry import Daicho
 from daicho.errors import DaichoError
-from daicho.plan import Ledger
 from daicho.runtime.version import VERSION
-from daicho_cli.checkpoint import CheckpointFile, Progress
+from daicho_cli.checkpoint import CheckpointFile
 from daicho_cli.cost.bill import compute_bill, compute_idle_bill
-from daicho_cli.cost.prices import DEFAULT_REGION, load_prices
 from daicho_cli.cost.traffic import MONTH_DAYS, parse_traffic
 from daicho_cli.cost.traffic_file import build_default_traffic, complete_traffic
-from daicho_cli.options import Region
-from daicho_cli.project import discover_project, find_root, load_ledger
+from daicho_cli.options import Region, Yes
+from daicho_cli.project import find_root
 from daicho_cli.smoke.calls import Outcome, SmokeFailure
 from daicho_cli.terminal import (
+    HOUR_S,
     INCOMPLETE,
     SUCCESS,
     CommandError,
     end_on_errors,
     print_message,
 )
-from daicho_cli.trial.load import Measured
 from daicho_cli.trial.place import LocalPlace, Place, TrialError, check_free
-from daicho_cli.trial.steps import STEPS, NotHereError, StepError, Trial, list_figures
+from daicho_cli.trial.steps import STEPS, NotHereError, Trial, TrialProgress, list_figures
 
 FOLDER = find_root() / ".local" / "trial"
 REPORT = Path("trial-report.md")
 ACCOUNT = re.compile(r"\b\d{12}\b")
-_FAILURES = (StepError, SmokeFailure, CommandError, DaichoError, ClientError, BotoCoreError)
-
-
-@dataclass
-class TrialProgress(Progress):
-    """The steps that have ended, by name, and what the load has measured so far."""
-
-    name: str = ""
-    began: str = ""
-    steps: dict[str, dict[str, Any]] = field(default_factory=dict)
-    measured: dict[str, Any] = field(default_factory=dict)
+_FAILURES = (SmokeFailure, CommandError, DaichoError, ClientError, BotoCoreError)
 
 
 def trial(  # the command's options
@@ -64,7 +50,7 @@ def trial(  # the command's options
     remove: Annotated[
         bool, typer.Option("--remove", help="Only remove what a trial has left.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Begin without a question.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Deploy the stage trial, measure it, write a report, and remove it again.
 
@@ -87,20 +73,12 @@ def trial(  # the command's options
             place.remove()
             checkpoint.remove()
             return
-        steps = run(place, checkpoint, hours, rate, report, is_confirmed=yes)
+        steps = run(Trial(place, checkpoint, hours, rate), report, is_confirmed=yes)
     failed = [each for each in steps.values() if each["outcome"] == Outcome.FAILED]
     raise typer.Exit(INCOMPLETE if failed else SUCCESS)
 
 
-def run(
-    place: Place,
-    checkpoint: CheckpointFile[TrialProgress],
-    hours: float,
-    rate: float,
-    report: Path,
-    *,
-    is_confirmed: bool,
-) -> Mapping[str, dict[str, Any]]:
+def run(trial: Trial, report: Path, *, is_confirmed: bool) -> Mapping[str, dict[str, Any]]:
     """Run all steps that have not ended, write the report, and remove the stack.
 
     Returns the outcome, the detail and the figures of each step.
@@ -109,12 +87,11 @@ def run(
         TrialError: nothing is deployed: the deployment failed, or another trial is there.
         typer.Abort: the caller does not want the trial.
     """
-    daicho, ledger, progress = discover_project(), load_ledger(), checkpoint.progress
-    prices = load_prices(place.region or DEFAULT_REGION)
+    place, checkpoint, progress = trial.place, trial.checkpoint, trial.progress
     if not progress.name:
         check_free(place)
-        dollars = 0.0 if place.is_local else estimate(daicho, ledger, prices, hours, rate)
-        print_message(f"{hours:g} hours in {place.title}: about {dollars:.2f} dollars.")
+        dollars = 0.0 if place.is_local else estimate(trial)
+        print_message(f"{trial.hours:g} hours in {place.title}: about {dollars:.2f} dollars.")
         if not is_confirmed:
             typer.confirm("Deploy, measure and remove the stage trial?", abort=True, err=True)
         place.folder.mkdir(parents=True, exist_ok=True)
@@ -123,24 +100,13 @@ def run(
         checkpoint.save(progress)
     elif place.is_local:
         place.deploy()  # it may have been stopped since
-    measured = Measured(**progress.measured)
-
-    def save() -> None:
-        progress.measured = asdict(measured)
-        checkpoint.save(progress)
-
-    began = dt.datetime.fromisoformat(progress.began)
-    shared = Trial(
-        *(place, progress.name, daicho, ledger, prices),
-        *(hours * 3600, rate, began, measured, save),
-    )
     for name, (title, _) in STEPS.items():
         if name not in progress.steps:
             print_message(f"{title} …")
-            progress.steps[name] = try_step(shared, name)
+            progress.steps[name] = try_step(trial, name)
             checkpoint.save(progress)
             print_message(f"  {progress.steps[name]['outcome']} {progress.steps[name]['detail']}")
-    text = "\n".join(render_report(place, progress, hours, rate))
+    text = "\n".join(render_report(trial))
     report.write_text(ACCOUNT.sub("(account)", text), encoding="utf-8")
     print_message(f"written: {report}; removing the stack …")
     place.remove()
@@ -148,21 +114,24 @@ def run(
     return progress.steps
 
 
-def estimate(daicho: Daicho, ledger: Ledger, prices: Any, hours: float, rate: float) -> float:
+def estimate(trial: Trial) -> float:
     """The dollars of a trial: of an idle stack, and of the requests that create items."""
-    days = hours / 24
-    default = build_default_traffic(daicho, ledger)["entities"]
-    share = hours * 3600 * rate / len(default)
+    default = build_default_traffic(trial.daicho, trial.ledger)["entities"]
+    share = trial.hours * HOUR_S * trial.rate / len(default)
     entities = {
         name: {"creates": share, "reads": share, "examples": each.get("examples", [])}
         for name, each in default.items()
     }
-    traffic = complete_traffic(parse_traffic({"days": days, "entities": entities}), daicho.entities)
-    alarms = compute_idle_bill(ledger, prices, MONTH_DAYS / 24)  # an alarm is billed by the hour
-    return compute_bill(ledger, traffic, prices).dollars + alarms.dollars
+    described = parse_traffic({"days": trial.hours / 24, "entities": entities})
+    bill = compute_bill(
+        trial.ledger, complete_traffic(described, trial.daicho.entities), trial.prices
+    )
+    # An alarm is billed by the hour.
+    alarms = compute_idle_bill(trial.ledger, trial.prices, MONTH_DAYS / 24)
+    return bill.dollars + alarms.dollars
 
 
-def try_step(shared: Trial, name: str) -> dict[str, Any]:
+def try_step(trial: Trial, name: str) -> dict[str, Any]:
     """Run a step; how it ended.
 
     Raises:
@@ -170,7 +139,7 @@ def try_step(shared: Trial, name: str) -> dict[str, Any]:
     """
     outcome, detail, figures = Outcome.PASSED, "", {}
     try:
-        figures = STEPS[name][1](shared)
+        figures = STEPS[name][1](trial)
     except TrialError:
         raise
     except NotHereError as reason:
@@ -180,13 +149,12 @@ def try_step(shared: Trial, name: str) -> dict[str, Any]:
     return {"outcome": outcome.value, "detail": detail, "figures": figures}
 
 
-def render_report(
-    place: Place, progress: TrialProgress, hours: float, rate: float
-) -> Iterator[str]:
+def render_report(trial: Trial) -> Iterator[str]:
     """The report, as lines of Markdown."""
+    place, progress = trial.place, trial.progress
     where = "a local AWS" if place.is_local else f"the Region {place.target.region or 'chosen'}"
     yield f"# A trial of Daicho {VERSION} in {where}\n"
-    yield f"Begun {progress.began}; {rate:g} new items a second for {hours:g} hours.\n"
+    yield f"Begun {progress.began}; {trial.rate:g} new items a second for {trial.hours:g} hours.\n"
     yield "| step | outcome | figures |\n|---|---|---|"
     for name, each in progress.steps.items():
         figures = "; ".join(list_figures(each["figures"])) or each["detail"].replace("|", "/")

@@ -17,14 +17,15 @@ import httpx
 
 from daicho.declare.entity import Entity
 from daicho.declare.registry import Daicho
-from daicho_cli.smoke.calls import Api, Checks, RefusedError, SmokeFailure, open_api
+from daicho_cli.aws import Stack
+from daicho_cli.smoke.calls import Api, Checks, RefusedError, SmokeFailure
 from daicho_cli.smoke.checks import DerivedChecks
-from daicho_cli.smoke.routes import ItemMaker, Query, Routes
-from daicho_cli.smoke.target import Target, create_run_user
+from daicho_cli.smoke.routes import ItemMaker, Routes
+from daicho_cli.smoke.run import PATIENCE_S
+from daicho_cli.smoke.target import open_tenant_api
 
 CLIENTS = 4
 PAUSE_BETWEEN_PROBES_S = 5.0
-PATIENCE_S = 150.0
 SAMPLE = 200
 MAX_REASONS = 5
 BEGAN = "began"
@@ -49,14 +50,13 @@ class Measured:
 
     def summarise(self) -> dict[str, Any]:
         """The figures of a report."""
+        delays = "milliseconds until a list shows a new item (median, p95)"
         return {
             "seconds": round(self.seconds),
             "requests": self.requests,
             "items created": self.created,
             "milliseconds of a request (median, p99)": _describe(self.times, 0.99),
-            "milliseconds until a list shows a new item (median, p95)": _describe(
-                self.delays, 0.95
-            ),
+            delays: _describe(self.delays, 0.95),
             "items read again": self.read_again,
             "items missing": self.missing,
             "failed": dict(Counter(self.failures).most_common(MAX_REASONS)),
@@ -77,32 +77,31 @@ class Load:
     Another tenant, without other items, is for the probes of the lists' delay.
     """
 
-    target: Target
+    target: Stack
     daicho: Daicho
     rate: float
     measured: Measured
-    started: threading.Event = field(default_factory=threading.Event)
+    _stop: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _refused: set[type[Entity]] = field(default_factory=set)
     _paths: list[str] = field(default_factory=list)
 
-    def drive(self, name: str, seconds: float, stop: threading.Event | None = None) -> None:
-        """Send requests for some seconds, as two tenants of this name.
+    @contextmanager
+    def drive(self, name: str) -> Iterator[None]:
+        """Send requests as two tenants of this name, as long as the context is open; once.
 
         Raises:
             StackError, ClientError, BotoCoreError: see `create_run_user`.
         """
-        stop = stop or threading.Event()
         with self._open(name) as maker, self._open(f"{name}-probe") as probe:
             began = time.monotonic()
             with ThreadPoolExecutor(CLIENTS + 1) as pool:
-                futures = [pool.submit(self._create, maker, stop) for _ in range(CLIENTS)]
-                futures.append(pool.submit(self._probe, probe, stop))
-                self.started.set()
+                futures = [pool.submit(self._create, maker) for _ in range(CLIENTS)]
+                futures.append(pool.submit(self._probe, probe))
                 try:
-                    stop.wait(seconds)
+                    yield
                 finally:
-                    stop.set()
+                    self._stop.set()
                 for future in futures:
                     future.result()
             self.measured.seconds += time.monotonic() - began
@@ -110,10 +109,7 @@ class Load:
 
     @contextmanager
     def _open(self, tenant: str) -> Iterator[ItemMaker]:
-        with (
-            create_run_user(self.target, tenant, self.daicho.roles) as token,
-            open_api(self.target.url, token, PATIENCE_S) as api,
-        ):
+        with open_tenant_api(self.target, tenant, self.daicho.roles, PATIENCE_S) as api:
             description = api.read("/openapi.json")
             api.client.event_hooks = {"request": [self._begin], "response": [self._end]}
             yield ItemMaker(api, Routes(self.daicho), description)
@@ -127,11 +123,11 @@ class Load:
             self.measured.requests += 1
             self.measured.times.append(round(elapsed * 1000))
 
-    def _create(self, shared: ItemMaker, stop: threading.Event) -> None:
+    def _create(self, shared: ItemMaker) -> None:
         """Create items, of which this is one of the clients, until it has to stop."""
         maker, draw = replace(shared, created=[]), random.Random()  # noqa: S311
         due = time.monotonic() + draw.random() * CLIENTS / self.rate
-        while not stop.wait(max(0.0, due - time.monotonic())):
+        while not self._stop.wait(max(0.0, due - time.monotonic())):
             due += CLIENTS / self.rate
             entities = [each for each in maker.routes.entities if each not in self._refused]
             entity = draw.choice(entities)
@@ -146,24 +142,24 @@ class Load:
                     self.measured.created += 1
                     self._paths += [path] if path else []
 
-    def _probe(self, maker: ItemMaker, stop: threading.Event) -> None:
+    def _probe(self, maker: ItemMaker) -> None:
         """Measure from the answer to a new item until a list shows it, again and again."""
         checks = DerivedChecks(maker, Checks(), settled=0)
         queries = [*maker.routes.searches, *maker.routes.listings]
-        while queries and not stop.wait(PAUSE_BETWEEN_PROBES_S):
+        while queries and not self._stop.wait(PAUSE_BETWEEN_PROBES_S):
             try:
-                delay = _measure_delay(checks, queries[0])
+                item = checks.create_listed(queries[0])
+                began = time.monotonic()
+                checks.wait_for_item(queries[0], item)
+                self.measured.delays.append(round((time.monotonic() - began) * 1000))
             except RefusedError:
                 queries.pop(0)
             except SmokeFailure as failure:
                 self._count_failure(failure)
-            else:
-                self.measured.delays.append(delay)
 
     def _read_again(self, api: Api) -> None:
-        """Read a sample of the items that were created since the last time."""
-        paths, self._paths = self._paths, []
-        sample = random.sample(paths, min(SAMPLE, len(paths)))
+        """Read a sample of the items that were created."""
+        sample = random.sample(self._paths, min(SAMPLE, len(self._paths)))
         found = [api.client.request("GET", path).status_code for path in sample]
         self.measured.read_again += len(sample)
         self.measured.missing += sum(status != httpx.codes.OK for status in found)
@@ -172,29 +168,3 @@ class Load:
         reason = str(failure)[:120]
         with self._lock:
             self.measured.failures[reason] = self.measured.failures.get(reason, 0) + 1
-
-
-def _measure_delay(checks: DerivedChecks, query: Query) -> int:
-    item = checks.create_listed(query)
-    began = time.monotonic()
-    checks.wait_for_item(query, item)
-    return round((time.monotonic() - began) * 1000)
-
-
-@contextmanager
-def drive_beside(load: Load, name: str) -> Iterator[None]:
-    """Send requests as long as the context is open, and not only from some time later.
-
-    Raises:
-        StackError, ClientError, BotoCoreError: see `Load.drive`, when the context closes.
-    """
-    stop = threading.Event()
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(load.drive, name, threading.TIMEOUT_MAX, stop)
-        future.add_done_callback(lambda _: load.started.set())
-        load.started.wait()
-        try:
-            yield
-        finally:
-            stop.set()
-        future.result()

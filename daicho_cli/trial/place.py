@@ -10,18 +10,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import boto3
-from botocore.exceptions import ClientError
 
-from daicho_cli.aws import UndeployedError, describe_stack, name_stack, read_template
+from daicho_cli.aws import Stack, UndeployedError, describe_stack, name_stack, read_template
 from daicho_cli.destroy import StackRemoval
 from daicho_cli.local import lifecycle
 from daicho_cli.local.environment import use_local_aws
 from daicho_cli.local.instance import LocalInstance
 from daicho_cli.project import find_project
-from daicho_cli.smoke.target import Target, TargetOptions, find_target
+from daicho_cli.smoke.target import find_target
 from daicho_cli.terminal import CommandError
 
 STAGE = "trial"
@@ -45,11 +44,7 @@ class Place:
     folder: Path
     region: str | None = None
     report: Callable[[str], None] = print
-
-    @property
-    def is_local(self) -> bool:
-        """Whether it is a local AWS."""
-        return False
+    is_local: ClassVar[bool] = False
 
     @property
     def title(self) -> str:
@@ -58,9 +53,9 @@ class Place:
         return f"account {identity['Account']}, {boto3.Session().region_name or self.region}"
 
     @cached_property
-    def target(self) -> Target:
+    def target(self) -> Stack:
         """The deployed stack."""
-        return find_target(TargetOptions(Path(), STAGE, self.region))
+        return find_target(STAGE, Path(), region=self.region)
 
     def deploy(self) -> None:
         """Deploy the stage, or what of it is missing.
@@ -100,7 +95,7 @@ class Place:
         The change sets a variable of each function, and then waits for a signal that nobody sends.
         Returns how long it took, and in which state the stack is.
         """
-        client, stack = self.target.open_client("cloudformation"), self.target.stack
+        client, stack = self.target.open_client("cloudformation"), self.target.name
         template = read_template(client, stack)
         began = time.monotonic()
         client.update_stack(
@@ -114,12 +109,12 @@ class Place:
         )
         while (status := describe_stack(client, stack)["StackStatus"]).endswith("_IN_PROGRESS"):
             time.sleep(POLL_S / 5 if self.is_local else POLL_S)
-        kept = [each for each in self._list_functions() if CHANGED in self._read_variables(each)]
-        return {
-            "seconds": round(time.monotonic() - began),
-            "state of the stack": status,
-            KEPT_CHANGE: len(kept),
-        }
+        seconds = round(time.monotonic() - began)
+        kept, functions = 0, self.target.open_client("lambda")
+        for function in self.target.list_functions().values():
+            found = functions.get_function_configuration(FunctionName=function)
+            kept += CHANGED in found.get("Environment", {}).get("Variables", {})
+        return {"seconds": seconds, "state of the stack": status, KEPT_CHANGE: kept}
 
     def _upload(self, body: str, name: str) -> str:
         """Store a template in the bucket of `cdk bootstrap`, and return its address."""
@@ -130,20 +125,12 @@ class Place:
         place = self.target.endpoint or f"https://s3.{s3.meta.region_name}.amazonaws.com"
         return f"{place}/{outputs['BucketName']}/{key}"
 
-    def _list_functions(self) -> list[str]:
-        outputs = self.target.outputs
-        return [value for name, value in outputs.items() if name.endswith("FunctionName")]
-
-    def _read_variables(self, function: str) -> Mapping[str, str]:
-        client = self.target.open_client("lambda")
-        answer = client.get_function_configuration(FunctionName=function)
-        variables: Mapping[str, str] = answer.get("Environment", {}).get("Variables", {})
-        return variables
-
 
 @dataclass(frozen=True)
 class LocalPlace(Place):
     """A local AWS in a folder of its own, without an account and without costs."""
+
+    is_local = True
 
     @cached_property
     def instance(self) -> LocalInstance:
@@ -151,33 +138,28 @@ class LocalPlace(Place):
         return LocalInstance(self.folder / "local", LOCAL_PORT, find_project())
 
     @property
-    def is_local(self) -> bool:
-        """True."""
-        return True
-
-    @property
     def title(self) -> str:
         """The place."""
         return "a local AWS"
 
     @cached_property
-    def target(self) -> Target:
+    def target(self) -> Stack:
         """The deployed stack."""
         use_local_aws()
-        return find_target(TargetOptions(self.instance.stack_file))
+        return find_target(None, self.instance.stack_file)
 
     def deploy(self) -> None:
         """Start it and deploy the stack."""
-        lifecycle.up(self.instance, self._drop, lambda _: True, with_sample=False)
+
+        def report(line: str) -> None:  # the steps, and not how to call the stack
+            if "\n" not in line:
+                self.report(line)
+
+        lifecycle.up(self.instance, report, lambda _: True, with_sample=False)
 
     def remove(self) -> None:
         """Stop it and remove its data."""
         lifecycle.reset(self.instance, self.report)
-
-    def _drop(self, line: str) -> None:
-        """Print the steps of the deployment, and not how to call the stack."""
-        if "\n" not in line:
-            self.report(line)
 
 
 def break_template(template: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -214,8 +196,6 @@ def check_free(place: Place) -> None:
         describe_stack(client, name_stack(STAGE))
     except UndeployedError:
         return
-    except ClientError as error:
-        raise TrialError(f"the account does not answer: {error}") from error
     raise TrialError(
         f"there is a stack {name_stack(STAGE)} of a trial that this folder does not know: "
         "daicho trial --remove removes it"

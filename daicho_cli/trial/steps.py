@@ -4,71 +4,109 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+from daicho.declare.entity import Entity
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
+from daicho.storage.stream_shards import open_stream_describer
+from daicho_cli.aws import Stack
+from daicho_cli.checkpoint import CheckpointFile, Progress
 from daicho_cli.cost.footprint import MEMORY_MB
-from daicho_cli.cost.prices import Prices
-from daicho_cli.local.lifecycle import FUNCTION
-from daicho_cli.smoke.calls import open_api
-from daicho_cli.smoke.routes import ItemMaker, Routes
-from daicho_cli.smoke.run import SmokeRun
-from daicho_cli.smoke.target import Target, create_run_user, expire_item, read_rows
-from daicho_cli.terminal import SUCCESS
-from daicho_cli.trial.load import PATIENCE_S, Load, Measured, drive_beside
+from daicho_cli.cost.prices import DEFAULT_REGION, Prices, load_prices
+from daicho_cli.project import discover_project, load_ledger
+from daicho_cli.smoke.calls import SmokeFailure
+from daicho_cli.smoke.routes import Routes
+from daicho_cli.smoke.run import PATIENCE_S, SmokeRun
+from daicho_cli.smoke.target import leave_expired_item, read_rows
+from daicho_cli.terminal import HOUR_S
+from daicho_cli.trial.load import Load, Measured
 from daicho_cli.trial.place import KEPT_CHANGE, POLL_S, Place
-from daicho_cli.verify import EXIT_CODES
+from daicho_cli.verify import run_verification
 
 Figures = dict[str, Any]
-UNDECIDED = EXIT_CODES["undecided"]
 CHUNK_S = 600.0
 """Of a load: its token is valid for an hour, and what it has measured is stored after it."""
 INDEX, FEW_UNITS, NO_MAXIMUM = "GSI1", 1, -1
 THROTTLED_S = 60.0
 MAX_TEXT = 500
 ROLLED_BACK = "UPDATE_ROLLBACK_COMPLETE"
-EXPIRY_TENANT = "-expiry"
 TABLE, INDEXES = "AWS/DynamoDB,TableName", "AWS/DynamoDB,GlobalSecondaryIndexName,TableName"
 FUNCTIONS = "AWS/Lambda,FunctionName"
-
-
-class StepError(Exception):
-    """A step ended with another result than it must have."""
 
 
 class NotHereError(Exception):
     """A step that this place cannot show; the message has the reason."""
 
 
+@dataclass
+class TrialProgress(Measured, Progress):
+    """The steps that have ended, by name, and what the load has measured so far."""
+
+    name: str = ""
+    began: str = ""
+    steps: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Trial:
-    """What the steps share. ``save``: stores what a load has measured so far."""
+    """One trial: requests for some hours, and new items at a rate a second."""
 
     place: Place
-    name: str
-    daicho: Daicho
-    ledger: Ledger
-    prices: Prices
-    seconds: float
+    checkpoint: CheckpointFile[TrialProgress]
+    hours: float
     rate: float
-    began: dt.datetime
-    measured: Measured
-    save: Callable[[], None]
 
     @property
-    def target(self) -> Target:
+    def target(self) -> Stack:
         """The deployed stack."""
         return self.place.target
 
-    def make_load(self, measured: Measured) -> Load:
-        """A load of the chosen rate."""
-        return Load(self.target, self.daicho, self.rate, measured)
+    @property
+    def progress(self) -> TrialProgress:
+        """What was done so far."""
+        return self.checkpoint.progress
+
+    @property
+    def expiry_tenant(self) -> str:
+        """The tenant of the item whose time has passed."""
+        return f"{self.progress.name}-expiry"
+
+    @cached_property
+    def daicho(self) -> Daicho:
+        """The declarations of the project."""
+        return discover_project()
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Their generations."""
+        return load_ledger()
+
+    @cached_property
+    def prices(self) -> Prices:
+        """Those of the Region."""
+        return load_prices(self.place.region or DEFAULT_REGION)
+
+    def drive(self, name: str, measured: Measured) -> AbstractContextManager[None]:
+        """Send requests while the context is open, by tenants with this in their names."""
+        load = Load(self.target, self.daicho, self.rate, measured)
+        return load.drive(f"{self.progress.name}-{name}")
+
+    def list_archived(self) -> tuple[type[Entity], ...]:
+        """The entities whose items are archived.
+
+        Raises:
+            NotHereError: there is none.
+        """
+        archived = tuple(Routes(self.daicho).archived)
+        if not archived:
+            raise NotHereError("no entity is archived")
+        return archived
 
 
 def deploy(trial: Trial) -> Figures:
@@ -84,44 +122,36 @@ def smoke(trial: Trial) -> Figures:
     run.drive()
     report = run.build_report()
     if report.failed:
-        raise StepError("; ".join(f"{each.subject}: {each.detail}" for each in report.failed))
+        raise SmokeFailure("; ".join(f"{each.subject}: {each.detail}" for each in report.failed))
     return {"checks": len(report.results)}
 
 
 def expire(trial: Trial) -> Figures:
     """Create an item of a tenant of its own, whose time has passed."""
-    archived = Routes(trial.daicho).archived
-    if not archived:
-        raise NotHereError("no entity is archived")
-    tenant = f"{trial.name}{EXPIRY_TENANT}"
-    with (
-        create_run_user(trial.target, tenant, trial.daicho.roles) as token,
-        open_api(trial.target.url, token, PATIENCE_S) as api,
-    ):
-        maker = ItemMaker(api, Routes(trial.daicho), api.read("/openapi.json"))
-        item = maker.create(archived[0])
-    expire_item(trial.target, trial.ledger, tenant, item)
-    return {"entity": archived[0].__name__, "expired at": dt.datetime.now(dt.UTC).isoformat()}
+    entity, routes = trial.list_archived()[0], Routes(trial.daicho)
+    leave_expired_item(trial.target, routes, trial.ledger, trial.expiry_tenant, entity, PATIENCE_S)
+    return {"entity": entity.__name__, "expired at": dt.datetime.now(dt.UTC).isoformat()}
 
 
 def drive(trial: Trial) -> Figures:
     """Send requests for the rest of the chosen time."""
-    while (rest := trial.seconds - trial.measured.seconds) > 1:
-        chunk = f"{trial.name}-{round(trial.measured.seconds)}"
-        trial.make_load(trial.measured).drive(chunk, min(CHUNK_S, rest))
-        trial.save()
-    return check_load(trial.measured)
+    progress = trial.progress
+    while (rest := trial.hours * HOUR_S - progress.seconds) > 1:
+        with trial.drive(str(round(progress.seconds)), progress):
+            time.sleep(min(CHUNK_S, rest))
+        trial.checkpoint.save(progress)
+    return check_load(progress)
 
 
 def check_load(measured: Measured) -> Figures:
     """The figures of a load.
 
     Raises:
-        StepError: an item that was created is missing, or nothing was created.
+        SmokeFailure: an item that was created is missing, or nothing was created.
     """
     figures = measured.summarise()
     if measured.missing or not measured.created:
-        raise StepError(json.dumps(figures))
+        raise SmokeFailure(json.dumps(figures))
     return figures
 
 
@@ -131,13 +161,13 @@ def fail_deployment(trial: Trial) -> Figures:
     The local AWS ends the processes of a function that is updated: requests fail there meanwhile.
     """
     measured = Measured()
-    with drive_beside(trial.make_load(measured), f"{trial.name}-rollback"):
-        figures = trial.place.fail_deployment(trial.name)
+    with trial.drive("rollback", measured):
+        figures = trial.place.fail_deployment(trial.progress.name)
     figures = {**figures, **check_load(measured)}
     is_disturbed = bool(measured.failures) and not trial.place.is_local
     is_undone = figures["state of the stack"] == ROLLED_BACK and not figures[KEPT_CHANGE]
     if is_disturbed or not is_undone:
-        raise StepError(json.dumps(figures))
+        raise SmokeFailure(json.dumps(figures))
     return figures
 
 
@@ -148,54 +178,40 @@ def throttle_index(trial: Trial) -> Figures:
     measured = Measured()
     try:
         _limit_index(trial.target, FEW_UNITS)
-        trial.make_load(measured).drive(f"{trial.name}-throttled", THROTTLED_S)
+        with trial.drive("throttled", measured):
+            time.sleep(THROTTLED_S)
     finally:
         _limit_index(trial.target, NO_MAXIMUM)
     return check_load(measured)
 
 
-def _limit_index(target: Target, units: int) -> None:
+def _limit_index(target: Stack, units: int) -> None:
     """Set the most write units a second of an index, and wait until they apply."""
-    client, table = target.open_client("dynamodb"), target.outputs["TableName"]
+    client, name = target.open_client("dynamodb"), target["TableName"]
     limit = {"IndexName": INDEX, "OnDemandThroughput": {"MaxWriteRequestUnits": units}}
-    client.update_table(TableName=table, GlobalSecondaryIndexUpdates=[{"Update": limit}])
-    while _is_updating(client.describe_table(TableName=table)["Table"]):
+    client.update_table(TableName=name, GlobalSecondaryIndexUpdates=[{"Update": limit}])
+    states = {"UPDATING"}
+    while states != {"ACTIVE"}:
         time.sleep(POLL_S)
-
-
-def _is_updating(table: Mapping[str, Any]) -> bool:
-    states = [
-        table["TableStatus"],
-        *(each["IndexStatus"] for each in table["GlobalSecondaryIndexes"]),
-    ]
-    return any(state != "ACTIVE" for state in states)
+        table = client.describe_table(TableName=name)["Table"]
+        indexes = table["GlobalSecondaryIndexes"]
+        states = {table["TableStatus"], *(each["IndexStatus"] for each in indexes)}
 
 
 def verify(trial: Trial) -> Figures:
     """Compare all that is stored with what follows from the base items."""
-    stack = getattr(trial.place, "instance", None)
-    where = ("--stack", str(stack.stack_file)) if stack else ("--stage", "trial")
-    command = [sys.executable, "-m", "daicho_cli", "verify", "--json", *where]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    if not done.stdout:
-        raise StepError(f"daicho verify: {done.stderr[:MAX_TEXT]}")
-    job = json.loads(done.stdout)
-    figures = {name: job["counts"].get(name, 0) for name in ("items", "rows", "undecided")}
-    if done.returncode not in (SUCCESS, UNDECIDED):
-        raise StepError(f"{job['outcome']}: {json.dumps(job['findings'])[:MAX_TEXT]}")
-    return figures
+    job = run_verification(trial.target, trial.ledger)
+    if job.outcome not in ("clean", "undecided"):
+        findings = json.dumps(job.findings)[:MAX_TEXT]
+        raise SmokeFailure(f"{job.outcome or job.state}: {job.reason or findings}")
+    return {name: job.counts.get(name, 0) for name in ("items", "rows", "undecided")}
 
 
 def read_archive(trial: Trial) -> Figures:
     """Wait for the archived row of the expired item, as long as the whole trial may last."""
-    tenant, until = (
-        f"{trial.name}{EXPIRY_TENANT}",
-        time.monotonic() + max(PATIENCE_S, trial.seconds),
-    )
-    entities = [entity.__name__ for entity in Routes(trial.daicho).archived]
-    if not entities:
-        raise NotHereError("no entity is archived")
-    while not (rows := read_rows(trial.target, tenant, entities)):
+    until = time.monotonic() + max(PATIENCE_S, trial.hours * HOUR_S)
+    entities = [entity.__name__ for entity in trial.list_archived()]
+    while not (rows := read_rows(trial.target, trial.expiry_tenant, entities)):
         if time.monotonic() > until:
             raise NotHereError("DynamoDB has not deleted the item yet: it may take days")
         time.sleep(POLL_S)
@@ -204,40 +220,30 @@ def read_archive(trial: Trial) -> Figures:
 
 def count_shards(trial: Trial) -> Figures:
     """How many shards the stream has had in the last day."""
-    table = trial.target.open_client("dynamodb").describe_table(
-        TableName=trial.target.outputs["TableName"]
-    )["Table"]
-    streams = trial.target.open_client("dynamodbstreams")
-    shards: list[Mapping[str, Any]] = []
-    start: dict[str, str] = {}
-    while True:
-        answer = streams.describe_stream(StreamArn=table["LatestStreamArn"], **start)
-        shards += answer["StreamDescription"]["Shards"]
-        last = answer["StreamDescription"].get("LastEvaluatedShardId")
-        if last is None:
-            break
-        start = {"ExclusiveStartShardId": last}
-    ended = [each for each in shards if "EndingSequenceNumber" in each["SequenceNumberRange"]]
-    return {"open": len(shards) - len(ended), "ended": len(ended)}
+    target = trial.target
+    stream = open_stream_describer(
+        target["TableName"], endpoint=target.endpoint, region=target.region
+    )
+    ended = [shard.is_closed for shard in stream.list_shards()]
+    return {"open": ended.count(False), "ended": ended.count(True)}
 
 
 def read_bill(trial: Trial) -> Figures:
     """The units and requests that AWS has counted, and their price, but not storage and logs."""
     if trial.place.is_local:
         raise NotHereError("the local AWS counts no units")
-    outputs, price = trial.target.outputs, trial.prices
+    table, price = trial.target["TableName"], trial.prices
     read, write = (
         sum(
-            _sum_metric(trial, f"Consumed{kind}CapacityUnits", outputs["TableName"], schema)
+            _sum_metric(trial, f"Consumed{kind}CapacityUnits", table, schema)
             for schema in (TABLE, INDEXES)
         )
         for kind in ("Read", "Write")
     )
     figures, dollars = {"read units": read, "write units": write}, price.price_units(read, write)
-    for output in (name for name in outputs if name.endswith(FUNCTION)):
-        name = output.removesuffix(FUNCTION).lower()
+    for name, function in trial.target.list_functions().items():
         count, milliseconds = (
-            _sum_metric(trial, metric, outputs[output], FUNCTIONS)
+            _sum_metric(trial, metric, function, FUNCTIONS)
             for metric in ("Invocations", "Duration")
         )
         figures[f"invocations of {name}"] = count
@@ -252,7 +258,7 @@ def _sum_metric(trial: Trial, metric: str, value: str, schema: str) -> float:
     search = f'{{{schema}}} MetricName="{metric}" {dimension}="{value}"'
     answer = trial.target.open_client("cloudwatch").get_metric_data(
         MetricDataQueries=[{"Id": "sum", "Expression": f"SUM(SEARCH('{search}', 'Sum', 3600))"}],
-        StartTime=trial.began,
+        StartTime=dt.datetime.fromisoformat(trial.progress.began),
         EndTime=dt.datetime.now(dt.UTC),
     )
     return sum(sum(each["Values"]) for each in answer["MetricDataResults"])

@@ -13,10 +13,11 @@ import boto3
 import pytest
 from typer.testing import CliRunner
 
+from daicho_cli.aws import Stack
 from daicho_cli.local.environment import REGION
 from daicho_cli.main import app
 from daicho_cli.smoke.calls import Outcome
-from daicho_cli.smoke.target import Target, TargetOptions, find_target
+from daicho_cli.smoke.target import find_target
 from tests.e2e.api import PATIENCE
 
 KINDS = {
@@ -37,8 +38,8 @@ def stack_file(stack: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture(scope="module")
-def target(stack_file: Path) -> Target:
-    return find_target(TargetOptions(stack_file))
+def target(stack_file: Path) -> Stack:
+    return find_target(None, stack_file)
 
 
 @contextmanager
@@ -61,7 +62,7 @@ def rolled_up(stack: dict[str, Any]) -> Iterator[None]:
         thread.join()
 
 
-def test_the_local_stack_passes(stack: dict[str, Any], stack_file: Path, target: Target) -> None:
+def test_the_local_stack_passes(stack: dict[str, Any], stack_file: Path, target: Stack) -> None:
     options = ["--stack", str(stack_file), "--json", "--patience", str(PATIENCE)]
     with rolled_up(stack):
         result = CliRunner().invoke(app, ["smoke", *options])

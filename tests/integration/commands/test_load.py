@@ -18,7 +18,7 @@ from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image
 from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
-from daicho_cli.load.checkpoint import LoadTarget, open_checkpoint
+from daicho_cli.load.checkpoint import open_checkpoint, render_checkpoint_path
 from daicho_cli.load.loader import Loader
 from daicho_cli.load.rows import RowPreparer, read_rows
 from daicho_cli.load.writers import BatchWriter, interleave_by_partition
@@ -149,8 +149,8 @@ class Cutting(Table):
 
 
 def loader(table: Table, file: Path, entity: Any, *, block: int = 100) -> Loader:
-    target = LoadTarget("test", table.name, "acme", entity.__name__)
-    checkpoint = open_checkpoint(target.render_checkpoint_path(file), file, NOON)
+    path = render_checkpoint_path(file, "test", table.name, "acme", entity.__name__)
+    checkpoint = open_checkpoint(path, file, NOON)
     preparer = RowPreparer(table, LEDGER, "acme", entity, checkpoint.progress)
     return Loader(file, checkpoint, preparer, BatchWriter(table, 1, RateLimiter(None)), block)
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.requests import find_job
 from daicho.storage.table import Table
-from daicho_cli import rebuild as command
+from daicho_cli import aws
 from daicho_cli.main import app
 from tests.support.planned_project import (
     ChangingProject,
@@ -59,7 +59,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, Any]]:
             assert name.startswith(f"rebuild-{given['job']}-")
             inputs.append(given)
 
-    monkeypatch.setattr(command, "StateMachine", Machine)
+    monkeypatch.setattr(aws, "StateMachine", Machine)
     return inputs
 
 

@@ -16,6 +16,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.verify.findings import Finding, Kind, Verdict
 from daicho.verify.job import VerifyJob, find_verification
+from daicho_cli import aws
 from daicho_cli import verify as command
 from daicho_cli.main import app
 
@@ -38,7 +39,7 @@ def started(table: Table, monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, 
             if len(inputs) > 1:
                 end(table)
 
-    monkeypatch.setattr(command, "StateMachine", Machine)
+    monkeypatch.setattr(aws, "StateMachine", Machine)
     monkeypatch.setattr(command, "WATCH_S", 0.0)
     return inputs
 

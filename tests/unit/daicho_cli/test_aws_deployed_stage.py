@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 
 from daicho.storage.table import Table
 from daicho_cli import aws as connection
-from daicho_cli.aws import StackError, StageOptions, find_stage
+from daicho_cli.aws import StackError, find_stage
 from tests.support.sample_project import write_project
 from tests.support.stack_file import LOCAL
 
@@ -62,7 +62,7 @@ def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Account:
 
 
 def test_a_stage_is_the_table_of_its_stack(account: Account, file: Path) -> None:
-    stage = find_stage(StageOptions(file, stage="dev", region="eu-west-1"))
+    stage = find_stage(file, stage="dev", region="eu-west-1")
     assert stage is not None
     assert (stage.table.name, stage.size.items, stage.region) == ("dev-table", 3, "eu-west-1")
     assert stage.states.is_empty
@@ -72,17 +72,17 @@ def test_a_stage_is_the_table_of_its_stack(account: Account, file: Path) -> None
 def test_a_stage_without_a_stack_or_a_table_was_never_deployed(
     account: Account, file: Path
 ) -> None:
-    assert find_stage(StageOptions(file, stage="prod")) is None
-    assert find_stage(StageOptions(file, table="other-table")) is None
+    assert find_stage(file, stage="prod") is None
+    assert find_stage(file, table="other-table") is None
     account.tables.clear()
-    assert find_stage(StageOptions(file, stage="dev")) is None
+    assert find_stage(file, stage="dev") is None
 
 
 @pytest.mark.usefixtures("account")
 def test_the_default_is_the_local_stack(file: Path) -> None:
     with pytest.raises(StackError, match="name a --stage"):
-        find_stage(StageOptions(file))
+        find_stage(file)
     file.write_text(json.dumps(LOCAL))
-    stage = find_stage(StageOptions(file))
+    stage = find_stage(file)
     assert stage is not None
     assert (stage.table.name, stage.region) == ("local-table", "us-east-1")

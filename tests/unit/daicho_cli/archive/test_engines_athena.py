@@ -11,8 +11,7 @@ import duckdb
 import pytest
 
 from daicho.archive.reader import Selection
-from daicho_cli.archive import query
-from tests.support.archive_commands import Commanded
+from tests.support.archive_commands import LOCAL_STACK, STACK, Commanded
 from tests.support.memory_archive import Kept, render_link_name
 
 
@@ -103,11 +102,11 @@ Ask = Callable[..., Any]
 
 
 @pytest.fixture
-def ask(made: Commanded, monkeypatch: pytest.MonkeyPatch) -> Ask:
+def ask(made: Commanded) -> Ask:
     """Runs ``archive query`` with an engine: a deployed stage has Athena, the local one DuckDB."""
 
     def run(engine: str, *arguments: str) -> Any:
-        monkeypatch.setattr(query, "choose_engine", lambda _session: engine)
+        made.stack = STACK if engine == "athena" else LOCAL_STACK
         return made.run("query", *arguments)
 
     return run

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
 from daicho.errors import ThrottledError
-from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image
 from daicho.storage.requests import ItemPage, Scan
 from daicho.storage.table import Table
 from daicho_cli.aws import TableSize
+from daicho_cli.plan.changes import EntityChange
 from daicho_cli.plan.items import (
     SAMPLE_ITEMS,
     SAMPLE_PAGES,
     SCAN_SEGMENTS,
     ItemCount,
     ItemsRead,
+    ScanOptions,
     sample_items,
-    scan_items,
+    scan_entities,
 )
+from tests.unit.daicho_cli.plan.plans import PLAIN
 
 PAGE_ITEMS = 100
 
@@ -75,18 +76,10 @@ def test_a_part_of_a_table_of_unknown_size_gives_a_lower_bound() -> None:
     assert read.count_items("User", TableSize(items=most * 2)) == ItemCount(most * 2, "estimated")
 
 
-def scan(table: SegmentedTable, clock: Iterator[float] | None = None) -> tuple[ItemsRead, int]:
-    seen: list[Image] = []
-    read = scan_items(
-        table,
-        ["User"],
-        draw(),
-        pace=RateLimiter(None),
-        on_image=seen.append,
-        on_round=lambda scan_round, segments: None,
-        clock=(lambda: next(clock)) if clock else (lambda: 0.0),
-    )
-    return read, len(seen)
+def scan(table: SegmentedTable) -> tuple[ItemsRead, int]:
+    change = EntityChange("User", 1, 2, PLAIN)
+    read, checks = scan_entities(table, [change], ScanOptions(1e9, confirmed=True))
+    return read, checks["User"].checked
 
 
 def test_a_scan_reads_all() -> None:

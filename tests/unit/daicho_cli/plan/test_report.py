@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from daicho.storage.item_key import ItemKey
 from daicho_cli.contract.changes import ContractChange, Severity
-from daicho_cli.contract.command import ContractCheck
+from daicho_cli.contract.command import ContractCheck, ContractError
 from daicho_cli.cost.prices import load_prices
 from daicho_cli.plan.changes import EMPTY_STAGE, list_entity_changes
 from daicho_cli.plan.items import EntityItems, FoundItems, ItemCount, ItemsRead, LimitCheck
@@ -14,7 +14,6 @@ from daicho_cli.plan.rebuild import EntityRebuild, RebuildEstimate
 from daicho_cli.plan.report import (
     CHANGES,
     NOTHING,
-    ContractResult,
     DeploymentPlan,
     build_document,
     format_plan,
@@ -112,7 +111,7 @@ def test_the_first_deployment_and_an_unrecorded_table_are_announced() -> None:
 
 def test_a_breaking_change_of_the_api_is_a_change() -> None:
     check = ContractCheck("HEAD", (BREAKING,))
-    plan = DeploymentPlan("the-table", contract=ContractResult(check))
+    plan = DeploymentPlan("the-table", contract=check)
     assert format_plan(plan).splitlines() == [
         "The API, compared with HEAD:",
         "  breaking    GET /x is removed",
@@ -120,9 +119,9 @@ def test_a_breaking_change_of_the_api_is_a_change() -> None:
         "No entities change. Nothing is refused.",
     ]
     assert plan.exit_code == CHANGES
-    equal = replace(plan, contract=ContractResult(ContractCheck("HEAD", ())))
+    equal = replace(plan, contract=ContractCheck("HEAD", ()))
     assert (equal.exit_code, len(format_plan(equal).splitlines())) == (NOTHING, 1)
-    missing = replace(plan, contract=ContractResult(None, "no document"))
+    missing = replace(plan, contract=ContractError("no document"))
     assert format_plan(missing).startswith("The API was not compared: no document")
     assert missing.exit_code == NOTHING
 
@@ -135,7 +134,7 @@ def test_prices_of_another_region_are_announced() -> None:
 
 def test_the_document_has_the_same() -> None:
     check = LimitCheck(300, FoundItems(1, [ItemKey("acme#User#0", "-")]))
-    contract = ContractResult(ContractCheck("HEAD", (BREAKING,)))
+    contract = ContractCheck("HEAD", (BREAKING,))
     plan = replace(
         PLAN,
         rebuilds=(replace(REBUILD, check=check),),
@@ -160,7 +159,7 @@ def test_the_document_has_the_same() -> None:
     assert document["waiting_for_filter"] == ["User"]
     assert document["sample"]["region"] == "eu-west-1"
     assert (document["exit_code"], document["contract"]["breaking"]) == (CHANGES, True)
-    empty = build_document(DeploymentPlan("", contract=ContractResult(None, "none")))
+    empty = build_document(DeploymentPlan("", contract=ContractError("none")))
     assert (empty["table"], empty["sample"]) == (None, None)
     assert empty["contract"] == {"problem": "none"}
     assert build_document(DeploymentPlan(""))["contract"] is None

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from daicho_cli.aws import StageOptions
 from daicho_cli.plan import template as template_guard
 from daicho_cli.plan.template import (
     ResourceChange,
@@ -19,7 +18,7 @@ from daicho_cli.plan.template import (
     check_template,
     judge_resources,
 )
-from daicho_cli.terminal import CommandError, OptionError
+from daicho_cli.terminal import CommandError
 
 TABLE, QUEUE, POOL = "AWS::DynamoDB::GlobalTable", "AWS::SQS::Queue", "AWS::Cognito::UserPool"
 API, FUNCTION = "AWS::ApiGatewayV2::Api", "AWS::Lambda::Function"
@@ -128,12 +127,11 @@ def test_the_template_of_the_stage_is_compared(
     body: Any, compared: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = open_stack(monkeypatch, body)
-    options = StageOptions(tmp_path / "stack.json", stage="dev")
     file = tmp_path / "Shop-dev.template.json"
     file.write_text(json.dumps({"Resources": {"X": {}}}))
     (tmp_path / "Shop-prod.template.json").write_text("{}")
     for path in (tmp_path, file):
-        assert len(check_template(options, path).refusals) == 1
+        assert len(check_template(path, tmp_path / "stack.json", "dev").refusals) == 1
     assert compared == [({"Resources": {}}, {"Resources": {"X": {}}})] * 2
     assert fake.stages == ["Shop-dev Processed"] * 2
 
@@ -143,15 +141,11 @@ def test_the_first_deployment_replaces_nothing(
 ) -> None:
     open_stack(monkeypatch, None)
     (tmp_path / "Shop-dev.template.json").write_text("{}")
-    options = StageOptions(tmp_path / "stack.json", stage="dev")
-    assert check_template(options, tmp_path) == TemplateCheck()
+    assert check_template(tmp_path, tmp_path / "stack.json", "dev") == TemplateCheck()
     assert compared == []
 
 
 def test_a_template_that_cannot_be_compared(compared: list[Any], tmp_path: Path) -> None:
-    stack = tmp_path / "stack.json"
     with pytest.raises(CommandError, match=r"Shop-dev\.template\.json cannot be read .*make synth"):
-        check_template(StageOptions(stack, stage="dev"), tmp_path)
-    with pytest.raises(OptionError, match="use --stage instead of --table"):
-        check_template(StageOptions(stack, table="T"), tmp_path)
+        check_template(tmp_path, tmp_path / "stack.json", "dev")
     assert compared == []

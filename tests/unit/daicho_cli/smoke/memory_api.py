@@ -19,12 +19,12 @@ from daicho.testing import MemoryDeployment
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.web.api import Api as WebApi
 from daicho.web.openapi.document import describe_api
+from daicho_cli.aws import Stack
 from daicho_cli.smoke import calls, run
 from daicho_cli.smoke import checks as derived_checks
 from daicho_cli.smoke.calls import Api, CheckResult
 from daicho_cli.smoke.routes import Routes
 from daicho_cli.smoke.run import SmokeRun
-from daicho_cli.smoke.target import Target
 from tests.support.api_client import Answer, Client
 from tests.support.sample_project import DAICHO, LEDGER
 
@@ -125,7 +125,7 @@ def open_memory_api(api: MemoryApi) -> Iterator[Api]:
 
 def drive(api: MemoryApi) -> Driven:
     """Drive all kinds of routes."""
-    driving = SmokeRun(Target(URL), api.daicho, api.ledger, PATIENCE_S)
+    driving = SmokeRun(Stack(URL, {"ApiUrl": URL}), api.daicho, api.ledger, PATIENCE_S)
     driving.__dict__["routes"] = _find_routes(api.daicho)
     with open_memory_api(api) as client:
         driving.check_routes(client)

@@ -11,11 +11,12 @@ from typing import Any
 import httpx
 import pytest
 
+from daicho_cli.aws import Stack
 from daicho_cli.smoke import run as runs
+from daicho_cli.smoke import target as targets
 from daicho_cli.smoke.calls import Outcome
 from daicho_cli.smoke.routes import Item
 from daicho_cli.smoke.run import SmokeRun
-from daicho_cli.smoke.target import Target
 from daicho_cli.terminal import OptionError
 from tests.support.api_client import Answer
 from tests.support.sample_project import DAICHO, LEDGER
@@ -58,15 +59,16 @@ class Stage:
         self.users: list[str] = []
         self.expired: list[tuple[str, Item]] = []
         self.archived: dict[str, int] = {}
-        target = Target(URL, "Shop-dev", {"ApiUrl": URL}, "eu-central-1")
+        target = Stack("Shop-dev", {"ApiUrl": URL, "ArchiveBucketName": "B"})
         self.run = SmokeRun(target, DAICHO, LEDGER, PATIENCE_S, name=RUN)
-        monkeypatch.setattr(runs, "create_run_user", self.create_run_user)
-        monkeypatch.setattr(runs, "open_api", self.open_api)
-        monkeypatch.setattr(runs, "expire_item", self.expire_item)
+        monkeypatch.setattr(targets, "create_run_user", self.create_run_user)
+        for module in (runs, targets):
+            monkeypatch.setattr(module, "open_api", self.open_api)
+            monkeypatch.setattr(module, "expire_item", self.expire_item)
         monkeypatch.setattr(runs, "read_rows", self.read_rows)
 
     @contextmanager
-    def create_run_user(self, _target: Target, tenant: str, _roles: Sequence[str]) -> Iterator[str]:
+    def create_run_user(self, _target: Stack, tenant: str, _roles: Sequence[str]) -> Iterator[str]:
         self.users.append(tenant)
         yield f"token of {tenant}"
         self.users.append(f"{tenant} removed")
@@ -76,10 +78,10 @@ class Stage:
         with open_memory_api(self.api) as api:
             yield api
 
-    def expire_item(self, _target: Target, _ledger: object, tenant: str, item: Item) -> None:
+    def expire_item(self, _target: Stack, _ledger: object, tenant: str, item: Item) -> None:
         self.expired.append((tenant, item))
 
-    def read_rows(self, _target: Target, tenant: str, entities: list[str]) -> list[object]:
+    def read_rows(self, _target: Stack, tenant: str, entities: list[str]) -> list[object]:
         assert entities == ["Download", "Message"]
         return [object()] * self.archived.get(tenant, 0)
 
@@ -160,19 +162,20 @@ def test_only_the_tenant_of_a_run_can_be_deleted(
 
 
 def test_an_api_alone_has_no_archive_to_check() -> None:
-    run = SmokeRun(Target(URL), DAICHO, LEDGER, PATIENCE_S, name=RUN)
+    run = SmokeRun(Stack(URL, {"ApiUrl": URL}), DAICHO, LEDGER, PATIENCE_S, name=RUN)
     with pytest.raises(OptionError, match="--url"):
         run.check_archive()
 
 
 @pytest.mark.parametrize(
-    ("stack", "reason"), [("Shop-dev", "a token was given"), ("", "an API without a stack")]
+    ("name", "reason"),
+    [("ArchiveBucketName", "a token was given"), ("Other", "an API without a stack")],
 )
 def test_the_reason_of_an_unchecked_archive_is_right(
-    monkeypatch: pytest.MonkeyPatch, stack: str, reason: str
+    monkeypatch: pytest.MonkeyPatch, name: str, reason: str
 ) -> None:
     stage = Stage(Deployed(), monkeypatch)
-    stage.run.target = replace(stage.run.target, stack=stack)
+    stage.run.target = replace(stage.run.target, resources={name: "B"})
     with open_memory_api(stage.api) as api:
         stage.run.check_routes(api, with_archive=False)
     (each,) = (each for each in stage.run.checks.results if each.subject == "archive")

@@ -9,7 +9,8 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
-from daicho_cli.smoke.target import Target, create_run_user
+from daicho_cli.aws import Stack
+from daicho_cli.smoke.target import create_run_user
 from daicho_cli.user import UserExistsError
 
 POOL, CLIENT, TENANT = "eu-central-1_a1B2c3D4e", "client1", "smoke-1a2b3c4d"
@@ -17,15 +18,15 @@ USER = {"UserPoolId": POOL, "Username": TENANT}
 
 
 @pytest.fixture
-def target() -> Target:
+def target() -> Stack:
     outputs = {"UserPoolId": POOL, "UserPoolClientId": CLIENT, "TenantClaim": "custom:org"}
-    return Target("https://api.example", "Shop-dev", outputs, "eu-central-1")
+    return Stack("Shop-dev", outputs, region="eu-central-1")
 
 
 @pytest.fixture
-def cognito(target: Target) -> Iterator[Stubber]:
+def cognito(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stubber]:
     client: Any = boto3.Session("test", "test", region_name="eu-central-1").client("cognito-idp")
-    target._clients["cognito-idp"] = client
+    monkeypatch.setattr(boto3, "client", lambda *_, **__: client)
     with Stubber(client) as stubber:
         attributes = [
             {"Name": "email", "Value": ANY},
@@ -61,7 +62,7 @@ def sign_in(cognito: Stubber) -> None:
 
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt, ValueError])
 def test_the_user_is_removed_at_the_end(
-    target: Target, cognito: Stubber, error: type[BaseException] | None
+    target: Stack, cognito: Stubber, error: type[BaseException] | None
 ) -> None:
     sign_in(cognito)
     cognito.add_response("admin_delete_user", {}, USER)
@@ -73,9 +74,11 @@ def test_the_user_is_removed_at_the_end(
         raise error
 
 
-def test_an_existing_user_is_neither_changed_nor_removed(target: Target) -> None:
+def test_an_existing_user_is_neither_changed_nor_removed(
+    target: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client: Any = boto3.Session("test", "test", region_name="eu-central-1").client("cognito-idp")
-    target._clients["cognito-idp"] = client
+    monkeypatch.setattr(boto3, "client", lambda *_, **__: client)
     with Stubber(client) as stubber:
         stubber.add_client_error("admin_create_user", "UsernameExistsException")
         with (

@@ -13,10 +13,11 @@ from typer.testing import CliRunner
 
 from daicho_cli.checkpoint import CheckpointError, CheckpointFile
 from daicho_cli.main import app
+from daicho_cli.smoke.calls import SmokeFailure
 from daicho_cli.trial import command, steps
-from daicho_cli.trial.command import TrialProgress
 from daicho_cli.trial.load import Measured
 from daicho_cli.trial.place import Place, TrialError, break_template
+from daicho_cli.trial.steps import Trial, TrialProgress
 
 ACCOUNT = "123456789012"
 
@@ -64,7 +65,7 @@ def open_checkpoint(place: FakePlace) -> CheckpointFile[TrialProgress]:
 def run(place: FakePlace, *, is_confirmed: bool = True) -> Any:
     report = place.folder / "report.md"
     checkpoint = open_checkpoint(place)
-    return command.run(place, checkpoint, 1.0, 5.0, report, is_confirmed=is_confirmed)
+    return command.run(Trial(place, checkpoint, 1.0, 5.0), report, is_confirmed=is_confirmed)
 
 
 def fail(place: FakePlace, name: str, error: BaseException) -> None:
@@ -95,7 +96,7 @@ def test_an_interrupted_trial_goes_on_where_it_was(place: FakePlace, name: str) 
 
 
 def test_a_step_that_fails_is_reported_without_the_account(place: FakePlace) -> None:
-    fail(place, "smoke", steps.StepError(f"arn:aws:lambda:eu-west-1:{ACCOUNT}:function:x"))
+    fail(place, "smoke", SmokeFailure(f"arn:aws:lambda:eu-west-1:{ACCOUNT}:function:x"))
     fail(place, "throttle", steps.NotHereError("not here"))
     ended = run(place)
     assert ended["smoke"]["outcome"] == "FAILED"
@@ -154,7 +155,7 @@ def test_a_load_that_lost_an_item_fails() -> None:
     figures = steps.check_load(measured)
     assert figures["milliseconds of a request (median, p99)"] == [50, 99]
     measured.missing = 1
-    with pytest.raises(steps.StepError, match='"items missing": 1'):
+    with pytest.raises(SmokeFailure, match='"items missing": 1'):
         steps.check_load(measured)
 
 
