@@ -35,4 +35,5 @@ def test_a_comparison_has_two_bars_for_each_and_both_titles() -> None:
 def test_the_same_bill_makes_the_same_picture_and_titles_are_escaped() -> None:
     report = make_report()
     assert render_svg(report) == render_svg(make_report())
+    assert "url(" not in render_svg(report)  # a reader's browser fetches nothing
     assert "a < b & c" in read_text(replace(report, title="a < b & c"))
