@@ -18,7 +18,7 @@ import tempfile
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -58,16 +58,6 @@ def has_dynoxide() -> bool:
     """Whether the tests run on Dynoxide: not with ``DYNOXIDE=none``, nor without a binary."""
     given = os.environ.get("DYNOXIDE")
     return given != "none" if given else find_machine() in MACHINES
-
-
-def choose_lookups(values: Iterable[T]) -> list[T]:
-    """What a test that looks up everything looks up: all of it, on Dynoxide.
-
-    An index query of MiniStack takes time in proportion to the table: there it is a sample, spread
-    over all values.
-    """
-    every = list(values)
-    return every if has_dynoxide() else every[:: max(1, len(every) // LOOKUPS)]
 
 
 def find_machine() -> str:
