@@ -182,16 +182,3 @@ def test_a_section_is_not_missed_while_the_whole_is_replaced(
     comes_between = True
     assert book.remove_section(at("a")) == 6
     assert not comes_between
-
-
-def test_two_sections_changed_at_once_both_hold(table: Table) -> None:
-    Book(table, LEDGER, "acme").put(Document(id="d", sections=dict(FIRST)))
-
-    def change(name: str) -> None:
-        for n in range(1, 11):
-            Book(table, LEDGER, "acme").put_section(at(name), n)
-
-    with ThreadPoolExecutor(len(NAMES)) as pool:
-        list(pool.map(change, NAMES))
-    found = Book(table, LEDGER, "acme").get(ONE)
-    assert (found.sections, found.version) == (dict.fromkeys(NAMES, 10), 61)

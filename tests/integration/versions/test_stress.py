@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from typing import Any
 
 import pytest
 
-from daicho.errors import NotFound, PreconditionFailed, UnavailableError
+from daicho.errors import NotFound, UnavailableError
 from daicho.storage.table import Table
 from tests.support.interrupted_table import InterruptedTable, fail
 from tests.support.versioned_entities import Kept, Losing, numbers
@@ -62,37 +61,6 @@ def test_editors_who_do_not_care_lose_nothing(kept: Kept, entity: Any) -> None:
     for editor in range(EDITORS):  # each one's own are in the order that it wrote them
         own = [text for text in texts[1:] if text.startswith(f"{editor}:")]
         assert own == [f"{editor}:{number}" for number in range(EDITS)]
-
-
-def test_editors_who_name_what_they_know_build_on_it(kept: Kept, entity: Any) -> None:
-    kept.book().create(entity(id="m", text="0", tags=[]))
-    refused: Counter[int] = Counter()
-
-    began = Barrier(EDITORS, timeout=120)
-
-    def edit(editor: int) -> None:
-        for number in range(EDITS):
-            while True:
-                book = kept.book()
-                known = book.get(entity.key("m"))
-                if known.version == 1:
-                    began.wait()  # all know the first version, so of the first edits one holds
-                changes = {"tags": [*known.tags, f"{editor}:{number}"]}
-                try:
-                    book.change(entity.key("m"), changes, if_match=known.version)
-                except PreconditionFailed:
-                    refused[editor] += 1
-                    continue
-                break
-
-    at_once(edit)
-    assert len(histories(kept, entity)) == 1 + EDITORS * EDITS
-    tags = kept.book().get(entity.key("m")).tags
-    assert sorted(tags) == sorted(f"{editor}:{number}" for editor, number in edits())
-    for version in range(1, 2 + EDITORS * EDITS):  # each holds the one before it, and one more
-        at = kept.book().get(entity.versions.at("m", version=version))
-        assert at.tags == tags[: version - 1]
-    assert refused.total() >= EDITORS - 1
 
 
 def test_deleting_and_making_anew_at_once_gives_no_number_twice(kept: Kept, entity: Any) -> None:

@@ -10,7 +10,6 @@ import pytest
 from daicho.derive import derived_items
 from daicho.derive.contributions import Amount
 from daicho.layout.dismissals import mark_dismissed
-from daicho.layout.restorations import RestoredMark
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.stream.changes import compute_batch, compute_record
@@ -21,7 +20,6 @@ from tests.support.endless_work import compute_for_ever
 from tests.support.sample_ledger import LEDGER, OLD_LEDGER, build_image, build_tally_key
 
 SONG = {"id": "1", "name": "ab", "artist": "x", "seconds": 3}
-DOWNLOAD = {"song": "1", "id": "1", "at": "2026-11-01T00:00:00.000000Z"}
 
 
 def build_record(
@@ -47,14 +45,6 @@ def test_each_image_is_read_by_its_own_generation() -> None:
     }
     assert set(found.after) - set(found.before) == {
         key for key in found.after if key.sk.startswith("of_artist#2")
-    }
-
-
-def test_an_item_that_moves_between_groups_leaves_one_and_joins_the_other() -> None:
-    old, new = build_image("Song", SONG, gen=2), build_image("Song", {**SONG, "artist": "y"}, gen=2)
-    assert compute_record(build_record(1, old, new), LEDGER).deltas == {
-        build_slot_key(build_tally_key("Song", "length", 2, "x"), "s"): Amount(-1, Decimal(-3)),
-        build_slot_key(build_tally_key("Song", "length", 2, "y"), "s"): Amount(1, Decimal(3)),
     }
 
 
@@ -105,14 +95,6 @@ def test_a_dismissed_image_is_as_good_as_absent_until_it_changes() -> None:
         assert (found.before, found.deltas) == ({}, expected.deltas)
     edited = {**marked, "name": {"S": "ac"}}
     assert compute_batch([build_record(1, marked, edited)], LEDGER).poison
-
-
-def test_a_dismissed_image_takes_nothing_back_and_keeps_nothing() -> None:
-    mark = RestoredMark("label#1", "2026-11-21T00:00:00.000000Z", 2, 1)
-    restored = {**build_image("Download", DOWNLOAD), "_restored": mark.to_value()}
-    marked = mark_dismissed({**restored, "version": {"N": "1"}})
-    assert compute_record(build_record(1, None, marked), LEDGER).deltas == {}
-    assert compute_record(build_record(2, marked, None, expired=True), LEDGER).deltas == {}
 
 
 def test_a_generation_that_was_never_released_is_poison() -> None:
