@@ -22,7 +22,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.requests import Scan
 from daicho.stream.recount_list import build_recount_key
 from tests.support.changed_invoices import Stage
-from tests.support.rebuilt_invoices import SETTLE, House, deploy_projector, put
+from tests.support.rebuilt_invoices import House, deploy_projector, put
 from tests.support.stream_pump import Pump
 
 NAMES = ("by_status", "revenue", "search")
@@ -165,15 +165,3 @@ def test_everything_of_the_disabled_instances_is_deleted_and_nothing_else(
     assert house.list_others() == others
     assert house.read_state().purged == set(DISABLED["Invoice"])
     assert list_unpurged(house.stage.ledger, {"Invoice": house.read_state()}) == {}
-
-
-def test_what_older_code_writes_after_an_empty_pass_is_found(house: PurgeHouse) -> None:
-    job = house.request()
-    house.step_purge(job.id)
-    house.now += dt.timedelta(seconds=SETTLE)
-    assert house.list_disabled_items() == []
-    house.write_as_older_code("zombie")
-    assert house.list_disabled_items()
-    job = house.finish_purge(job.id)
-    assert (job.state, job.passes, job.finding_pass) == ("succeeded", 3, 2)
-    assert house.list_disabled_items() == []
