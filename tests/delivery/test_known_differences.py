@@ -33,7 +33,7 @@ from daicho.testing.choices import Choices
 from daicho.testing.faults.code_versions import KILLER, MARK
 from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.stack_settings import FAILURE_BUCKET
-from tests.delivery.test_hardest_cases import Stage, simulated
+from tests.delivery.played_stage import Stage, simulated
 from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import BASE_ITEM, CHANGED, PLAIN, WITH_LIST, number
 

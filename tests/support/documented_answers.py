@@ -44,10 +44,6 @@ class AnswerChecker:
             assert promised <= set(given), (answer.request, promised)
         self.reached.setdefault((method, path), set()).add(answer.status)
 
-    def list_documented(self, method: str, path: str) -> set[int]:
-        """The statuses that the description has for an operation."""
-        return {int(status) for status in self._find_operation(method, path)["responses"]}
-
     def _find_operation(self, method: str, path: str) -> Any:
         return self.description["paths"][path][method.lower()]
 

@@ -12,6 +12,7 @@ from tests.support.described_routes import routes
 
 __all__ = ["acme", "globex", "pytest_generate_tests", "routes", "served"]
 
+
 @pytest.fixture
 def table(dynamodb: DynamoDBClient, table_name: str) -> Table:
     return Table(dynamodb, table_name)

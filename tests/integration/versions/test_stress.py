@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from daicho.errors import NotFound, UnavailableError
+from daicho.errors import UnavailableError
 from daicho.storage.table import Table
 from tests.support.interrupted_table import InterruptedTable, fail
 from tests.support.versioned_entities import Kept, Losing, numbers
 
 EDITORS, EDITS = 4, 12
-
-
-def edits() -> list[tuple[int, int]]:
-    return [(editor, edit) for editor in range(EDITORS) for edit in range(EDITS)]
-
-
-def at_once(work: Callable[[int], object]) -> None:
-    with ThreadPoolExecutor(EDITORS) as pool:
-        list(pool.map(work, range(EDITORS)))
 
 
 def histories(kept: Kept, entity: Any) -> list[str]:
@@ -40,50 +29,6 @@ def histories(kept: Kept, entity: Any) -> list[str]:
     assert [each.version for each in found] == list(range(len(found), 0, -1))
     assert found[0] == book.get(entity.key("m"))
     return [each.text for each in reversed(found)]
-
-
-def test_editors_who_do_not_care_lose_nothing(kept: Kept, entity: Any) -> None:
-    kept.book().create(entity(id="m", text="made"))
-
-    def edit(editor: int) -> None:
-        book = kept.book()
-        for number in range(EDITS):
-            text = f"{editor}:{number}"
-            if number % 2:
-                book.put(entity(id="m", text=text))
-            else:
-                book.change(entity.key("m"), {"text": text})
-
-    at_once(edit)
-    texts = histories(kept, entity)
-    assert texts[0] == "made"
-    assert Counter(texts[1:]) == Counter(f"{editor}:{number}" for editor, number in edits())
-    for editor in range(EDITORS):  # each one's own are in the order that it wrote them
-        own = [text for text in texts[1:] if text.startswith(f"{editor}:")]
-        assert own == [f"{editor}:{number}" for number in range(EDITS)]
-
-
-def test_deleting_and_making_anew_at_once_gives_no_number_twice(kept: Kept, entity: Any) -> None:
-    done: Counter[str] = Counter()
-
-    def act(editor: int) -> None:
-        for number in range(EDITS):
-            try:
-                if editor % 2:
-                    kept.book().delete(entity.key("m"))
-                    done["deleted"] += 1
-                else:
-                    kept.book().put(entity(id="m", text=f"{editor}:{number}"))
-                    done["put"] += 1
-            except NotFound:
-                continue
-
-    at_once(act)
-    marks = [item for item in kept.stands().values() if "_deleted" in item]
-    found = numbers(kept.book(), entity.versions("m"))
-    assert (len(found), len(marks)) == (done["put"], done["deleted"])
-    taken = sorted([*found, *(int(mark["version"]["N"]) for mark in marks)])
-    assert taken == list(range(1, done.total() + 1))
 
 
 def test_what_the_sdk_repeats_is_written_once(dynamo: str, kept: Kept, entity: Any) -> None:
