@@ -1,8 +1,21 @@
-"""Unique values over HTTP: the conflict, and the item that has a value."""
+"""Unique values over HTTP: the item that has a value."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
 from tests.support.api_client import Client
+from tests.support.deployment import Served, serving_on
+from tests.support.unique_accounts import DOMAIN_PACKAGE, LEDGER
+
+
+@pytest.fixture(scope="module")
+def served(dynamo: str, dynamodb: DynamoDBClient) -> Iterator[Served]:
+    with serving_on(dynamo, dynamodb, DOMAIN_PACKAGE, LEDGER) as deployed:
+        yield deployed
 
 
 def test_the_item_that_has_a_value_is_a_list_of_one_or_none(acme: Client, globex: Client) -> None:
