@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from daicho.layout.dismissals import mark_dismissed
+from daicho.layout.dismissals import is_dismissed, mark_dismissed
 from daicho.plan import (
     Condition,
     EntityPlan,
@@ -111,6 +111,25 @@ def test_a_touch_with_values_needs_the_image_that_was_read(
 def test_an_item_whose_migration_is_wrong_is_left(function: Any, message: str) -> None:
     with pytest.raises(ObstacleError, match=message):
         touch(make_ledger(function))
+
+
+def test_a_dismissed_item_keeps_a_valid_mark_while_it_cannot_be_derived() -> None:
+    bad = mark_dismissed({**IMAGE, "name": {"N": "1"}})
+    table = MemoryTable()
+    table.batch_write([bad])
+    assert touch(make_ledger(), bad).send(table)
+    touched = table.items[get_key(IMAGE)]
+    assert (touched["gen"], is_dismissed(touched)) == ({"N": "2"}, True)
+    assert touched["_dismissed"] != bad["_dismissed"]
+
+
+@pytest.mark.parametrize("function", [None, write_label])
+def test_a_dismissed_item_loses_its_mark_when_it_can_be_derived(function: Any) -> None:
+    marked = mark_dismissed(IMAGE)
+    table = MemoryTable()
+    table.batch_write([marked])
+    assert touch(make_ledger(function), marked).send(table)
+    assert "_dismissed" not in table.items[get_key(IMAGE)]
 
 
 def test_a_dismissed_item_that_was_edited_is_touched_as_any_other() -> None:

@@ -10,6 +10,7 @@ import pytest
 from daicho.derive import derived_items
 from daicho.derive.contributions import Amount
 from daicho.layout.dismissals import mark_dismissed
+from daicho.layout.restorations import RestoredMark
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.stream.changes import compute_batch, compute_record
@@ -20,6 +21,7 @@ from tests.support.endless_work import compute_for_ever
 from tests.support.sample_ledger import LEDGER, OLD_LEDGER, build_image, build_tally_key
 
 SONG = {"id": "1", "name": "ab", "artist": "x", "seconds": 3}
+DOWNLOAD = {"song": "1", "id": "1", "at": "2026-11-01T00:00:00.000000Z"}
 
 
 def build_record(
@@ -95,6 +97,14 @@ def test_a_dismissed_image_is_as_good_as_absent_until_it_changes() -> None:
         assert (found.before, found.deltas) == ({}, expected.deltas)
     edited = {**marked, "name": {"S": "ac"}}
     assert compute_batch([build_record(1, marked, edited)], LEDGER).poison
+
+
+def test_a_dismissed_image_takes_nothing_back_and_keeps_nothing() -> None:
+    mark = RestoredMark("label#1", "2026-11-21T00:00:00.000000Z", 2, 1)
+    restored = {**build_image("Download", DOWNLOAD), "_restored": mark.to_value()}
+    marked = mark_dismissed({**restored, "version": {"N": "1"}})
+    assert compute_record(build_record(1, None, marked), LEDGER).deltas == {}
+    assert compute_record(build_record(2, marked, None, expired=True), LEDGER).deltas == {}
 
 
 def test_a_generation_that_was_never_released_is_poison() -> None:
