@@ -29,11 +29,8 @@ from daicho.storage.item_key import get_key
 from daicho.storage.requests import ItemPage, Write
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.stream.heartbeat_watcher import HeartbeatProgress, HeartbeatWatcher
-from daicho.testing.choices import Choices
-from daicho.testing.faults.code_versions import KILLER, MARK
-from daicho.testing.schedules.base_item_writer import BaseItemWriter
 from daicho.testing.stack_settings import FAILURE_BUCKET
-from tests.delivery.test_hardest_cases import Stage, simulated
+from tests.delivery.played_stage import Stage, simulated
 from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import BASE_ITEM, CHANGED, PLAIN, WITH_LIST, number
 
@@ -58,16 +55,6 @@ def run_step(table: MemoryTable, step: str, ledger: Ledger, run: str, source: st
     watcher = cast(HeartbeatWatcher, PassingWatcher())
     budget = RetryBudget(lambda: 600.0, 20.0, lambda _: None, lambda: 0.5)
     return Release(table, watcher, ledger, 0.0).run_step(step, run, source, budget)
-
-
-def test_difference_2_an_item_is_created_again_at_another_instant() -> None:
-    deployment = Stage().deployment
-    clock, drawn = deployment.clock, []
-    writer = BaseItemWriter(deployment, ("Card",), ())
-    for _ in range(2):
-        writer.draw_image("Card")
-        drawn.append(clock.now())
-    assert drawn[0] < drawn[1]
 
 
 def test_difference_3_a_touch_that_was_planned_too_long_ago_is_not_sent() -> None:
@@ -106,23 +93,6 @@ def test_difference_4_what_the_last_delivery_discards_is_redriven() -> None:
     assert stage.deployment.failure_objects
     assert not [name for name in bucket.stored if name.startswith(ON_FAILURE_PREFIX)]
     assert stage.running.unexpected == []
-
-
-class ReplacingChoices(Choices):
-    """Every poller is replaced that may be replaced."""
-
-    def draw_bool(self, probability: float) -> bool:
-        return True
-
-
-def test_difference_5_a_delivery_ends_although_a_record_always_kills() -> None:
-    stage = Stage()
-    stage.running.choices = ReplacingChoices()
-    stage.running.code_version = stage.running.previous_version = 12  # not fixed
-    stage.put(2, **{MARK: f"{KILLER}:1"})
-    stage.running.drain()
-    assert stage.running.unexpected == []
-    assert stage.deployment.failure_objects
 
 
 @pytest.mark.parametrize("seconds", ["1", "89"])

@@ -10,9 +10,8 @@ import pytest
 from daicho.handlers import sweep
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.storage.item_cache import ItemCache
-from daicho.testing.faults.code_versions import MARK, POISON_FOR_BOTH
 from daicho.testing.stack_settings import ENVIRONMENT
-from tests.delivery.test_hardest_cases import Stage, simulated
+from tests.delivery.played_stage import Stage, simulated
 from tests.simulator.oracle.instance_reads import ApiInstance
 from tests.simulator.releases.rebuilds import RATE
 from tests.support.invocation_time import Time
@@ -84,51 +83,3 @@ def test_an_older_item_after_the_rebuild_ends_the_answers_that_lack_it_until_ano
     stage.sweep()
     assert "OldGenerationWritten" not in read_values(capsys.readouterr().out)
     assert stage.rebuilds.executions == []
-
-
-@pytest.mark.parametrize("sends_heartbeats", [False, True])
-def test_an_older_item_behind_the_proving_pass_makes_another_pass_necessary(
-    sends_heartbeats: bool,
-) -> None:
-    stage = Laptop()
-    stage.step_until("prove", 2)
-    if sends_heartbeats:
-        stage.rebuilds.step()
-    stage.put(1, id="2")
-    stage.running.drain()
-    state = stage.read_state()
-    assert (state.oldest, state.older_seen, state.older_found) == (1, 1, "")
-    assert stage.finish() == []
-    job = stage.find_job()
-    assert (job.state, job.passes > 3) == ("succeeded", True)
-    assert stage.read_state().oldest == 2
-    assert OPEN in stage.read()
-
-
-def test_an_older_item_whose_record_is_set_aside_is_noted_all_the_same() -> None:
-    stage = Laptop()
-    assert stage.finish() == []
-    fixed, broken = stage.running.code_version, 2
-    stage.running.code_version = stage.running.previous_version = broken
-    stage.put(1, id="2", **{MARK: f"{POISON_FOR_BOTH}:1"})
-    stage.running.drain()
-    assert stage.read_state().oldest == 1
-    stage.running.code_version = stage.running.previous_version = fixed
-    stage.sweep()
-    assert stage.finish() == []
-    assert stage.running.fault_counts["rebuild blocked"] == 1  # until it was redriven
-    assert OPEN in stage.read()
-
-
-def test_a_late_repeat_of_an_older_image_changes_nothing() -> None:
-    stage = Laptop()
-    assert stage.finish() == []
-    before = stage.read_state()
-    (shard,) = stage.deployment.stream.shards
-    records = stage.deployment.list_handled_records("project", shard)
-    assert any(
-        record["dynamodb"].get("NewImage", {}).get("gen") == {"N": "1"} for record in records
-    )
-    event = stage.deployment.build_event(shard, records)
-    stage.running.run_to_end("project", event)
-    assert stage.read_state() == before

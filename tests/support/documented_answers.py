@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
@@ -45,10 +43,6 @@ class AnswerChecker:
             promised = {name.lower() for name in described.get("headers", {})}
             assert promised <= set(given), (answer.request, promised)
         self.reached.setdefault((method, path), set()).add(answer.status)
-
-    def list_documented(self, method: str, path: str) -> set[int]:
-        """The statuses that the description has for an operation."""
-        return {int(status) for status in self._find_operation(method, path)["responses"]}
 
     def _find_operation(self, method: str, path: str) -> Any:
         return self.description["paths"][path][method.lower()]
@@ -122,24 +116,6 @@ class Replay:
         if not isinstance(body, dict):
             return body
         return {name: self.fields.get(name, value) for name, value in body.items()}
-
-
-def list_spoilt(replay: Replay, operation: Operation) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Requests that an operation refuses: the URL, and the options of the client."""
-    good = replay.build_url(operation)
-    yield f"{good}{'&' if '?' in good else '?'}nmae=x", {}
-    yield good, {"headers": {"if_match": '"99"'}}
-    if operation.variables:
-        yield re.sub(r"/[^/?]*(\?|$)", r"/%2E%2E\1", good, count=1), {}
-        yield re.sub(r"^(/[^/]+)/[^/?]+", r"\1/nobody", good), {}
-    if "limit" in operation.parameters:
-        yield replay.build_url(operation, limit="0"), {}
-        yield replay.build_url(operation, cursor="x"), {}
-    if operation.body is not None:
-        yield good, {"raw": '{"a":1,"a":2}'}
-        yield good, {"raw": '{"nmae":1}'}
-        yield good, {"raw": "x", "content_type": "text/plain"}
-        yield good, {"raw": json.dumps("x" * operation.max_body_bytes)}
 
 
 def sort_by_harm(operations: Sequence[Operation]) -> list[Operation]:

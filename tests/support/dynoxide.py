@@ -18,10 +18,10 @@ import tempfile
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
         ProjectionTypeDef,
     )
 
-T = TypeVar("T")
 REGION = "us-east-1"
 ROOT = Path(__file__).parents[2]
 KEYS = ("PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK")
@@ -49,7 +48,6 @@ MEMORY = Path("/dev/shm")  # Linux only; elsewhere Dynoxide's own memory does
 BYTES_OF_ROOM = 1_000_000_000
 CPUS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
 NEEDED = "needs Dynoxide: "
-LOOKUPS = 25
 MACHINES = ("linux-x64",)
 """Those for which package.json names a binary."""
 
@@ -58,16 +56,6 @@ def has_dynoxide() -> bool:
     """Whether the tests run on Dynoxide: not with ``DYNOXIDE=none``, nor without a binary."""
     given = os.environ.get("DYNOXIDE")
     return given != "none" if given else find_machine() in MACHINES
-
-
-def choose_lookups(values: Iterable[T]) -> list[T]:
-    """What a test that looks up everything looks up: all of it, on Dynoxide.
-
-    An index query of MiniStack takes time in proportion to the table: there it is a sample, spread
-    over all values.
-    """
-    every = list(values)
-    return every if has_dynoxide() else every[:: max(1, len(every) // LOOKUPS)]
 
 
 def find_machine() -> str:

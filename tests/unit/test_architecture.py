@@ -100,7 +100,6 @@ FUNCTION_ENVIRON = {
 }
 
 MODULES = list_modules(FUNCTIONS)
-OURS = {find_entry(name, ORDER) for name in MODULES}
 HANDLERS = sorted(path.stem for path in (FUNCTIONS / "daicho/handlers").glob("[a-z]*.py"))
 PUBLIC_PACKAGES = (
     (daicho, "python-api.md", r"^::: daicho\.(\w+)$"),

@@ -12,14 +12,6 @@ from tests.support.described_routes import routes
 
 __all__ = ["acme", "globex", "pytest_generate_tests", "routes", "served"]
 
-LONGEST = "test_chinook.py"
-"""The file that takes most of the time: it comes first, so that no worker ends with it."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest file."""
-    items.sort(key=lambda item: item.path.name != LONGEST)
-
 
 @pytest.fixture
 def table(dynamodb: DynamoDBClient, table_name: str) -> Table:

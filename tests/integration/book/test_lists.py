@@ -4,31 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from daicho.errors import BadCursor, Conflict, Invalid, NotFound, PreconditionFailed
-from tests.support.sample_entities import Note, Shelf, Token, Visit
+from daicho.errors import Conflict, NotFound, PreconditionFailed
+from tests.support.sample_entities import Shelf, Token, Visit
 from tests.support.table_books import NOON
-
-
-def test_cursors_are_bound(shelf: Shelf) -> None:
-    book = shelf.book()
-    for n in range(3):
-        book.create(Note(id=f"n{n}", text="x"))
-    book = shelf.caught_up()
-    cursor = book.page(Note.search("x"), limit=1).cursor
-    assert cursor is not None
-    assert [each.id for each in book.page(Note.search("x"), cursor=cursor).items] == ["n1", "n0"]
-    for asked in (Note.search(""), Note.search("xx"), Note.texts("x"), Note.tagged("x")):
-        with pytest.raises(BadCursor):
-            book.page(asked, cursor=cursor)
-    for wrong in (cursor[:-1], cursor + "A", "", "x", "%", cursor.swapcase(), "A" * 9000):
-        with pytest.raises(BadCursor):
-            book.page(Note.search("x"), cursor=wrong)
-    with pytest.raises(BadCursor):
-        shelf.book("two").page(Note.search("x"), cursor=cursor)
-    for limit in (0, 101, -1):
-        with pytest.raises(Invalid) as error:
-            book.page(Note.search("x"), limit=limit)
-        assert error.value.field == "limit"
 
 
 def test_expired_is_absent_everywhere(shelf: Shelf) -> None:

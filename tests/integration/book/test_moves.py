@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
-from daicho.book.book import Book
 from daicho.errors import Conflict, Invalid, NotFound, PreconditionFailed
-from daicho.handlers import project
-from tests.support.sample_entities import LEDGER, Errand, Shelf
-from tests.support.stream_pump import Consumer, Pump, environment
-
-State = Literal["open", "late", "done"]
-STATES: tuple[State, ...] = ("open", "late", "done")
-
-
-@pytest.fixture
-def caught_up(dynamo: str, shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Book]:
-    """A book behind the real projector, which has done all that there was to do."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL", dynamo)
-    projector = Consumer(project.build(environment(shelf.table_name), LEDGER), ("Errand",))
-    pump = Pump(shelf.dynamodb, dynamo, shelf.table_name, [projector])
-
-    def catch_up() -> Book:
-        pump.run()
-        return shelf.book()
-
-    return catch_up
+from tests.support.sample_entities import Errand, Shelf
 
 
 def placed(shelf: Shelf, id: str) -> list[dict[str, Any]]:
@@ -70,31 +48,3 @@ def test_what_does_not_move(shelf: Shelf) -> None:
     assert shelf.everything() == standing
     assert book.change(key, {"state": "open", "text": "x"}, if_match=1).version == 2
     assert len(placed(shelf, "e")) == 2
-
-
-def test_it_is_in_one_place_whoever_moves_it(shelf: Shelf, caught_up: Callable[[], Book]) -> None:
-    for number in range(5):
-        shelf.book().create(Errand(owner="ann", id=f"e{number}"))
-
-    def move(turn: int) -> int:
-        id, state = f"e{turn % 5}", STATES[turn % 3]
-        book: Book = shelf.book()
-        for each in STATES:
-            try:
-                book.change(Errand.key("ann", each, id), {"state": state, "weight": turn})
-            except NotFound:
-                continue
-            except Conflict:
-                return 0
-            return 1
-        return 0
-
-    with ThreadPoolExecutor(6) as pool:
-        moved = sum(pool.map(move, range(90)))
-    found = shelf.book().page(Errand.key.all("ann")).items
-    assert sorted(each.id for each in found) == [f"e{number}" for number in range(5)]
-    assert sum(each.version for each in found) == 5 + moved
-    now = caught_up()
-    for state in STATES:
-        weight = sum(each.weight for each in found if each.state == state)
-        assert now.read(Errand.weights("ann", state), live=True).total == weight

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -33,19 +32,6 @@ class Repeating(Table):
             self.lost = False
             write(*arguments, **options)
         return write(*arguments, **options)
-
-
-def test_what_was_done_is_known_when_its_answer_was_lost(shelf: Shelf) -> None:
-    shelf.table = table = Repeating(shelf.dynamodb, shelf.table_name)
-    writes: list[Callable[[Book], Note]] = [
-        lambda book: book.create(Note(id="n", priority=1)),
-        lambda book: book.put(Note(id="m"), if_none_match=True),
-    ]
-    for write in writes:
-        book = shelf.book()
-        table.lost = True
-        write(book)
-        assert not book.has_no_writes
 
 
 def test_a_transaction_of_one_write_is_done_once(shelf: Shelf) -> None:
@@ -93,28 +79,3 @@ def test_a_write_whose_answer_was_lost(shelf: Shelf) -> None:
             write()
     got = book.get(Note.key("n"))
     assert (got.text, got.version) == ("5", 7)
-
-
-def test_no_change_is_lost_between_many(shelf: Shelf) -> None:
-    shelf.book().create(Note(id="n", priority=0))
-
-    def raise_it(_: int) -> int:
-        book = shelf.book()
-        for _ in range(20):
-            known = book.get(Note.key("n"))
-            changes = {"priority": known.priority + 1}
-            try:
-                book.change(Note.key("n"), changes, if_match=known.version)
-            except PreconditionFailed:
-                continue
-            return 1
-        return 0
-
-    with ThreadPoolExecutor(4) as pool:
-        done = sum(pool.map(raise_it, range(24)))
-    got = shelf.book().get(Note.key("n"))
-    assert (got.priority, got.version) == (done, done + 1)
-    stages = [{"stage": f"s{n}"} for n in range(12)]
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda each: shelf.book().change(Note.key("n"), each), stages))
-    assert shelf.book().get(Note.key("n")).version == done + 13

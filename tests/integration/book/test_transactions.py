@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -198,33 +197,3 @@ def test_a_request_whose_answer_was_lost(shelf: Shelf, interrupted: InterruptedT
     with pytest.raises(UnansweredError):
         book.once(asked("other"), create)
     assert len(shelf.everything()) == 2
-
-
-def test_nothing_is_lost_or_made_between_many(shelf: Shelf) -> None:
-    """Amounts move between notes, and every sum that a transaction reads is the same."""
-    for number in range(3):
-        shelf.book().create(Note(id=f"n{number}", priority=100))
-    sums: list[int] = []
-
-    def move(turn: int) -> int:
-        a, b = f"n{turn % 3}", f"n{(turn + 1) % 3}"
-        for _ in range(60):
-            book = shelf.book()
-            try:
-                with book.transaction() as t:
-                    here, there = t.get(Note.key(a)), t.get(Note.key(b))
-                    third = t.get(Note.key(f"n{(turn + 2) % 3}"))
-                    t.change(Note.key(a), {"priority": here.priority - 1})
-                    t.change(Note.key(b), {"priority": there.priority + 1})
-            except Raced:
-                continue
-            sums.append(here.priority + there.priority + third.priority)
-            return 1
-        return 0
-
-    with ThreadPoolExecutor(6) as pool:
-        moved = sum(pool.map(move, range(60)))
-    assert moved == 60
-    assert set(sums) == {300}
-    versions = [shelf.book().get(Note.key(f"n{number}")).version for number in range(3)]
-    assert sum(versions) == 3 + 2 * moved

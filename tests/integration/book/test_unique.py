@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -153,19 +152,6 @@ def test_a_takeover_fails_if_the_owner_comes_back(
         book.create(Account(id="2", email="a@x"))
     monkeypatch.undo()
     accounts.check()
-
-
-def test_one_of_many_writers_gets_a_value(accounts: Accounts) -> None:
-    def create(number: int) -> int:
-        try:
-            accounts.book().create(Account(id=str(number), email=f"{number % 4}@x"))
-        except (NotUnique, Raced):
-            return 0
-        return 1
-
-    with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(create, range(32))) == 4
-    assert accounts.check().items == 4
 
 
 def test_a_change_of_other_fields_writes_no_reservation(

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -31,12 +26,10 @@ from daicho_cli.export import (
     ExportSelection,
     LineMaker,
     open_checkpoint,
-    render_checkpoint_path,
 )
 from daicho_cli.main import app
 from tests.support.derived_state import items_of
 from tests.support.dynoxide import create_table
-from tests.support.repository import ROOT
 from tests.support.sample_domains.documents import Article, Document, Manual
 from tests.support.sample_project import LEDGER
 
@@ -285,41 +278,6 @@ def test_a_table_that_never_answers_ends_it_and_the_next_run_goes_on(
     state = exporter(file, Faulty(table, lambda _: None)).run()
     assert (state.items, state.finished) == (20, True)
     assert ids(file) == sorted(songs("acme", 20))
-
-
-def test_a_killed_export_goes_on(
-    daicho: Run,
-    dynamo: str,
-    dynamodb: DynamoDBClient,
-    table_name: str,
-    project: Path,
-    tmp_path: Path,
-) -> None:
-    fill(dynamodb, table_name, 400)
-    file = tmp_path / "out"
-    where = ["--table", table_name, "--endpoint", dynamo]
-    process = subprocess.Popen(
-        # Half a minute for all of it, of which the first second is waited for.
-        [sys.executable, "-m", "daicho_cli.main", "export", str(file), *where, "--rate", "2"],
-        cwd=project,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'functions'}{os.pathsep}{ROOT}"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    until = time.monotonic() + 120
-
-    def scanned() -> int:
-        state = render_checkpoint_path(file)
-        return int(json.loads(state.read_text())["scanned"]) if state.exists() else 0
-
-    while not scanned() and time.monotonic() < until and process.poll() is None:
-        time.sleep(0.01)
-    process.kill()
-    assert process.wait(60) == -signal.SIGKILL
-    assert 0 < scanned() < 1_601
-    result = daicho(file)
-    assert result.exit_code == 0, result.output
-    assert ids(file) == sorted([*songs("acme", 400), *songs("acme2", 400)])
 
 
 def test_a_document_comes_with_its_sections(

@@ -87,19 +87,6 @@ def test_what_no_code_can_compute_is_shown_and_dismissed(stack: OperatorStack) -
     assert differences(kept) == []
 
 
-def test_what_can_be_computed_is_not_dismissed(stack: OperatorStack, operator: Client) -> None:
-    poison_two_songs(stack, operator)
-    id = operator.good("GET", "/ops/quarantine")["items"][0]["id"]
-    for claims, detail in (
-        ([id], "can be computed: redrive it instead"),
-        (None, "there is nothing"),
-    ):
-        body = {"claims": claims, "action": "dismiss"}
-        refused = operator("POST", "/ops/redrives/preview", body)
-        assert (refused.status, refused.fields) == (422, {"claims"})
-        assert detail in refused.text
-
-
 def test_a_record_is_shown_with_both_images_and_that_is_logged(
     stack: OperatorStack, operator: Client
 ) -> None:
@@ -111,24 +98,3 @@ def test_a_record_is_shown_with_both_images_and_that_is_logged(
     newest = operator.good("GET", "/ops/log?limit=1")["items"][0]
     assert (newest["user"], newest["action"], newest["target"]) == ("olga", "show record", id)
     assert newest["detail"] == "Song of tenant t"
-
-
-def test_one_record_is_redriven_with_the_older_ones_of_its_item(
-    stack: OperatorStack, operator: Client
-) -> None:
-    poison_two_songs(stack, operator)
-    stack.house.put(build_song_with_artist(1, "ad"))
-    stack.project(3)
-    oldest, other, newest = operator.good("GET", "/ops/quarantine")["items"]
-    operator.good("DELETE", "/ops/demo/poison")
-    preview = operator.good("POST", "/ops/redrives/preview", {"claims": [newest["id"]]})
-    assert preview == {"count": 2, "added": [oldest["id"]]}
-    body = {"claims": [newest["id"]], "count": 1}
-    refused = operator("POST", "/ops/redrives", body)
-    assert (refused.status, refused.fields) == (409, {"count"})
-    job = operator.good("POST", "/ops/redrives", {**body, "count": 2})
-    assert operator.good("GET", f"/ops/redrives/{job['id']}")["applied"] == 2
-    left = operator.good("GET", "/ops/quarantine")["items"]
-    assert [each["id"] for each in left] == [other["id"]]
-    details = [each["detail"] for each in operator.good("GET", "/ops/log")["items"]]
-    assert details[:2] == [f"redrive {job['id']}", f"refused: {refused.json['detail']}"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from daicho import Aggregate, Listing, Search, Sum, month
 from daicho.jobs.state_machine import PURGE_PREFIX
 from daicho.jobs.step import JobStep
-from daicho.plan import Decisions, Ledger
+from daicho.plan import Decisions
 from daicho.rebuild.purge_job import PurgeJob, find_purge, list_unpurged, request_purge
 from daicho.rebuild.purged_items import is_item_of
 from daicho.release.states import read_stage_states
@@ -22,7 +22,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.requests import Scan
 from daicho.stream.recount_list import build_recount_key
 from tests.support.changed_invoices import Stage
-from tests.support.rebuilt_invoices import SETTLE, House, deploy_projector, put
+from tests.support.rebuilt_invoices import House, deploy_projector, put
 from tests.support.stream_pump import Pump
 
 NAMES = ("by_status", "revenue", "search")
@@ -41,8 +41,6 @@ def change_all(body: dict[str, Any]) -> None:
 @dataclass
 class PurgeHouse(House):
     """A stage whose invoices have rows and totals of disabled instances."""
-
-    older: Ledger = field(default_factory=Ledger)
 
     def request(self) -> PurgeJob:
         states = read_stage_states(self.table).states
@@ -85,15 +83,6 @@ class PurgeHouse(House):
         ]
         return sorted(others, key=lambda image: (image["PK"]["S"], image["SK"]["S"]))
 
-    def write_as_older_code(self, id: str) -> None:
-        """An attempt of the ledger before derives an item of its own generation."""
-        released, self.stage.ledger = self.stage.ledger, self.older
-        put(self, id)
-        deploy_projector(self)
-        self.pump.run()
-        self.stage.ledger = released
-        deploy_projector(self)
-
 
 @pytest.fixture
 def house(
@@ -108,7 +97,6 @@ def house(
         put(house, str(number), country=("jp", "fr")[number % 2], customer=f"Ada {number % 4}")
     house.pump.run()
     stage.deploy(change_all)
-    house.older = stage.ledger
     deploy_projector(house)
     put(house, "0", status="paid")  # a tombstone of the listing that retires
     house.pump.run()
@@ -165,15 +153,3 @@ def test_everything_of_the_disabled_instances_is_deleted_and_nothing_else(
     assert house.list_others() == others
     assert house.read_state().purged == set(DISABLED["Invoice"])
     assert list_unpurged(house.stage.ledger, {"Invoice": house.read_state()}) == {}
-
-
-def test_what_older_code_writes_after_an_empty_pass_is_found(house: PurgeHouse) -> None:
-    job = house.request()
-    house.step_purge(job.id)
-    house.now += dt.timedelta(seconds=SETTLE)
-    assert house.list_disabled_items() == []
-    house.write_as_older_code("zombie")
-    assert house.list_disabled_items()
-    job = house.finish_purge(job.id)
-    assert (job.state, job.passes, job.finding_pass) == ("succeeded", 3, 2)
-    assert house.list_disabled_items() == []

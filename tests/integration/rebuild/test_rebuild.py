@@ -53,19 +53,6 @@ def test_items_that_cannot_be_derived_wait_for_a_decision(house: House) -> None:
     assert house.read_state().oldest == 2
 
 
-def test_records_in_the_failure_bucket_block_the_switch(house: House) -> None:
-    deploy_change(house)
-    house.names.append("aws/lambda/mapping/shard/object")
-    house.start()
-    steps = [house.step() for _ in range(8)]
-    assert steps[-1].blocked
-    job = house.find_job()
-    assert (job.state, job.phase) == ("blocked", "prove")
-    assert "daicho redrive" in job.reason
-    house.names.clear()
-    assert house.finish().state == "succeeded"
-
-
 def test_a_release_meanwhile_is_followed(house: House) -> None:
     deploy_change(house)
     house.start()

@@ -10,14 +10,14 @@ from daicho.handlers import project
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan.event_filters import HEARTBEAT_TYPE
 from daicho.rebuild.repair_job import RepairJob, UnderWayError, find_repair, request_repair
-from daicho.rebuild.requests import find_job, pause_job, request_rebuild, resume_job
+from daicho.rebuild.requests import find_job, pause_job, request_rebuild
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import get_key
 from tests.support.consistency import differences
 from tests.support.derived_state import items_of
 from tests.support.memory_stores import MemoryObjects
-from tests.support.rebuilt_invoices import House, put
+from tests.support.rebuilt_invoices import House
 from tests.support.stream_pump import Consumer, environment
 
 RUNAWAY = {"S": "9999#9"}
@@ -82,34 +82,6 @@ def test_damaged_rows_are_as_derived_again(house: House) -> None:
     assert [item["version"] for item in read_invoices(house)] == versions
     assert {item["_repair"]["S"] for item in read_invoices(house)} == {job.run}
     assert RUNAWAY not in [row["seq"] for row in read_rows(house)]
-
-
-def test_a_plain_write_does_not_mend_what_its_images_derive_alike(house: House) -> None:
-    damage(house)
-    for item in read_invoices(house):
-        put(house, item["id"]["S"], country=item["country"]["S"], customer=item["customer"]["S"])
-    house.pump.run()
-    assert find_differences(house)
-
-
-def test_a_killed_run_touches_nothing_twice(house: House) -> None:
-    damage(house)
-    request(house)
-    job = find_repair(house.table)
-    assert job is not None
-    house.step(job=job)
-    # What the killed step had saved is lost, and an operator resumes the run.
-    job = find_repair(house.table)
-    assert job is not None
-    touched = read_invoices(house)
-    job.segments, job.began, job.phase, job.state, job.counts = None, "", "touch", "failed", {}
-    house.jobs.jobs.save(job)
-    resumed = resume_job(house.table, job, house.now)
-    assert (resumed.run, resumed.id != job.run) == (job.run, True)
-    done = finish(house)
-    assert (done.state, done.counts.get("touched", 0)) == ("succeeded", 0)
-    assert read_invoices(house) == touched
-    assert find_differences(house) == []
 
 
 def test_another_run_touches_all_items_again(house: House) -> None:

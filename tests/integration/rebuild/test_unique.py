@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -11,12 +9,8 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho import Unique
 from daicho.errors import BeingBuilt, NotUnique
-from daicho.storage.capacity import CapacityUnits
-from daicho.storage.requests import Write
-from daicho.storage.table import Table
 from tests.simulator.oracle.unique_values import UniqueValues, compare_unique_values
 from tests.support.changed_invoices import NOON, Stage
-from tests.support.mortal_stores import Killed
 from tests.support.rebuilt_invoices import House, deploy_projector, put
 from tests.support.stream_pump import Pump
 
@@ -104,29 +98,3 @@ def test_a_touch_takes_over_what_nobody_owns(house: House) -> None:
     assert find(house, "ada 1").id == "new"
     assert compare(house).differences == []
     assert compare(house).unowned == []
-
-
-class Mortal(Table):
-    """A table whose process ends before one of the next transactions."""
-
-    left = 0
-
-    def transact(self, writes: Sequence[Write]) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise Killed
-        super().transact(writes)
-
-
-def test_a_rebuild_that_is_killed_reserves_everything(house: House) -> None:
-    deploy(house, make_unique)
-    house.start()
-    for left in range(1, 7):
-        house.job_table = table = Mortal(house.stage.dynamodb, house.stage.name, CapacityUnits())
-        table.left = left
-        with suppress(Killed):
-            house.step()
-    house.job_table = None
-    assert house.finish().state == "succeeded"
-    compared = compare(house)
-    assert (compared.items, compared.differences, compared.unowned) == (5, [], [])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -87,25 +86,6 @@ def test_the_state_of_a_new_item(acme: Client, customer: str) -> None:
     acme.good("PUT", "/invoices/new", {**body, "status": "draft"})
     assert acme("DELETE", "/invoices/new").status == 204
     assert refused(acme("PUT", "/invoices/new", body), 409) == {"status"}
-
-
-def test_concurrent_changes_do_not_combine(acme: Client, customer: str) -> None:
-    body = {"customer": customer, **DATES}
-    for round_ in range(6):
-        there = f"/invoices/race{round_}"
-        acme.good("PUT", there, {**body, "status": "open"})
-
-        def end(turn: int, there: str = there) -> int:
-            status = ("paid", "void")[turn % 2]
-            if turn < 2:
-                return acme("PUT", there, {**body, "status": status}).status
-            return acme("PATCH", there, {"status": status}).status
-
-        with ThreadPoolExecutor(4) as pool:
-            statuses = list(pool.map(end, range(4)))
-        final = acme.good("GET", there)["status"]
-        losers = [s for turn, s in enumerate(statuses) if ("paid", "void")[turn % 2] != final]
-        assert losers == [409, 409], (final, statuses)
 
 
 def test_a_state_in_the_key(acme: Client) -> None:

@@ -72,6 +72,40 @@ def test_a_put_takes_the_place_of_all_sections(book: Book, table: Table) -> None
     assert whole(book) == {"first": 1}
 
 
+def test_a_section_is_not_missed_while_the_whole_is_replaced(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was there before and is there after: a put comes between the head and the section."""
+    book = Book(table, LEDGER, "acme")
+    first: dict[str, Any] = dict.fromkeys("abcdef", 0)
+    book.put(Document(id="d", sections=first))
+    get, query, comes_between = Table.get, Table.query, False
+
+    def put_between(section: str) -> None:
+        nonlocal comes_between
+        if comes_between and section.endswith("#a#"):
+            comes_between = False
+            Book(table, LEDGER, "acme").put(Document(id="d", sections=first))
+
+    def interrupted_get(self: Table, key: Any, *, consistent: bool = False) -> Any:
+        put_between(key.sk)
+        return get(self, key, consistent=consistent)
+
+    def interrupted_query(self: Table, asked: Any) -> Any:
+        put_between(asked.prefix or "")
+        return query(self, asked)
+
+    monkeypatch.setattr(Table, "get", interrupted_get)
+    monkeypatch.setattr(Table, "query", interrupted_query)
+    comes_between = True
+    assert book.section(at("a")) == SectionValue(0, 2)
+    comes_between = True
+    assert book.put_section(at("a"), 1) == SectionValue(1, 4)
+    comes_between = True
+    assert book.remove_section(at("a")) == 6
+    assert not comes_between
+
+
 def test_conditions_are_on_the_version_of_what_is_written(book: Book) -> None:
     one = Document.key("d")
     with pytest.raises(PreconditionFailed):

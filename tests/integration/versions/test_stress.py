@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from typing import Any
 
 import pytest
 
-from daicho.errors import NotFound, PreconditionFailed, UnavailableError
+from daicho.errors import UnavailableError
 from daicho.storage.table import Table
 from tests.support.interrupted_table import InterruptedTable, fail
 from tests.support.versioned_entities import Kept, Losing, numbers
 
 EDITORS, EDITS = 4, 12
-
-
-def edits() -> list[tuple[int, int]]:
-    return [(editor, edit) for editor in range(EDITORS) for edit in range(EDITS)]
-
-
-def at_once(work: Callable[[int], object]) -> None:
-    with ThreadPoolExecutor(EDITORS) as pool:
-        list(pool.map(work, range(EDITORS)))
 
 
 def histories(kept: Kept, entity: Any) -> list[str]:
@@ -41,81 +29,6 @@ def histories(kept: Kept, entity: Any) -> list[str]:
     assert [each.version for each in found] == list(range(len(found), 0, -1))
     assert found[0] == book.get(entity.key("m"))
     return [each.text for each in reversed(found)]
-
-
-def test_editors_who_do_not_care_lose_nothing(kept: Kept, entity: Any) -> None:
-    kept.book().create(entity(id="m", text="made"))
-
-    def edit(editor: int) -> None:
-        book = kept.book()
-        for number in range(EDITS):
-            text = f"{editor}:{number}"
-            if number % 2:
-                book.put(entity(id="m", text=text))
-            else:
-                book.change(entity.key("m"), {"text": text})
-
-    at_once(edit)
-    texts = histories(kept, entity)
-    assert texts[0] == "made"
-    assert Counter(texts[1:]) == Counter(f"{editor}:{number}" for editor, number in edits())
-    for editor in range(EDITORS):  # each one's own are in the order that it wrote them
-        own = [text for text in texts[1:] if text.startswith(f"{editor}:")]
-        assert own == [f"{editor}:{number}" for number in range(EDITS)]
-
-
-def test_editors_who_name_what_they_know_build_on_it(kept: Kept, entity: Any) -> None:
-    kept.book().create(entity(id="m", text="0", tags=[]))
-    refused: Counter[int] = Counter()
-
-    began = Barrier(EDITORS, timeout=120)
-
-    def edit(editor: int) -> None:
-        for number in range(EDITS):
-            while True:
-                book = kept.book()
-                known = book.get(entity.key("m"))
-                if known.version == 1:
-                    began.wait()  # all know the first version, so of the first edits one holds
-                changes = {"tags": [*known.tags, f"{editor}:{number}"]}
-                try:
-                    book.change(entity.key("m"), changes, if_match=known.version)
-                except PreconditionFailed:
-                    refused[editor] += 1
-                    continue
-                break
-
-    at_once(edit)
-    assert len(histories(kept, entity)) == 1 + EDITORS * EDITS
-    tags = kept.book().get(entity.key("m")).tags
-    assert sorted(tags) == sorted(f"{editor}:{number}" for editor, number in edits())
-    for version in range(1, 2 + EDITORS * EDITS):  # each holds the one before it, and one more
-        at = kept.book().get(entity.versions.at("m", version=version))
-        assert at.tags == tags[: version - 1]
-    assert refused.total() >= EDITORS - 1
-
-
-def test_deleting_and_making_anew_at_once_gives_no_number_twice(kept: Kept, entity: Any) -> None:
-    done: Counter[str] = Counter()
-
-    def act(editor: int) -> None:
-        for number in range(EDITS):
-            try:
-                if editor % 2:
-                    kept.book().delete(entity.key("m"))
-                    done["deleted"] += 1
-                else:
-                    kept.book().put(entity(id="m", text=f"{editor}:{number}"))
-                    done["put"] += 1
-            except NotFound:
-                continue
-
-    at_once(act)
-    marks = [item for item in kept.stands().values() if "_deleted" in item]
-    found = numbers(kept.book(), entity.versions("m"))
-    assert (len(found), len(marks)) == (done["put"], done["deleted"])
-    taken = sorted([*found, *(int(mark["version"]["N"]) for mark in marks)])
-    assert taken == list(range(1, done.total() + 1))
 
 
 def test_what_the_sdk_repeats_is_written_once(dynamo: str, kept: Kept, entity: Any) -> None:

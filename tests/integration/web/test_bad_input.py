@@ -197,8 +197,3 @@ def test_conditions_that_are_not_looked_at(
         headers = headers_of(operation) | {name.replace("-", "_"): '"1"'}
         answer = acme(operation.method, url_of(operation), routes.body_of(operation), **headers)
         refused(answer, 400, name)
-
-
-def test_a_keyword_with_too_many_words_names_its_parameter(acme: Client) -> None:
-    for url, name in (("/artists?name=", "name"), ("/contacts?q=", "q")):
-        refused(acme("GET", f"{url}a+b+c+d+e+f"), 422, name)

@@ -1,4 +1,4 @@
-"""Unique values over HTTP: the conflict, and the item that has a value."""
+"""Unique values over HTTP: the item that has a value."""
 
 from __future__ import annotations
 
@@ -16,24 +16,6 @@ from tests.support.unique_accounts import DOMAIN_PACKAGE, LEDGER
 def served(dynamo: str, dynamodb: DynamoDBClient) -> Iterator[Served]:
     with serving_on(dynamo, dynamodb, DOMAIN_PACKAGE, LEDGER) as deployed:
         yield deployed
-
-
-def test_a_value_that_is_taken_is_a_problem_of_its_own_type(acme: Client, globex: Client) -> None:
-    made = acme.good("POST", "/accounts", {"email": "Ada@example.com"})
-    globex.good("POST", "/accounts", {"email": "ada@example.com"})
-    answers = [
-        acme("POST", "/accounts", {"email": "ada@example.com"}),
-        acme("PUT", "/accounts/other", {"email": "ADA@example.com"}),
-        acme("POST", "/accounts", {"email": "ada@example.com"}, idempotency_key="k1"),
-    ]
-    for answer in answers:
-        assert answer.status == 409
-        assert answer.fields == {"email"}
-        assert answer.json["type"].endswith("/problems/not-unique")
-        assert made["id"] not in answer.text
-    other = acme.good("POST", "/accounts", {"email": "other@example.com"})
-    patched = acme("PATCH", f"/accounts/{other['id']}", {"email": "ada@example.com"})
-    assert patched.status == 409
 
 
 def test_the_item_that_has_a_value_is_a_list_of_one_or_none(acme: Client, globex: Client) -> None:

@@ -42,7 +42,6 @@ MAX_CALLS = 20
 """Calls of a dismissal without faults; one that takes more never ends."""
 SHARDS = "#shard#"
 NEVER_RELEASED = 9
-MARK_ALONE = {"PK", "SK", "_dismissed"}
 _DISPUTES: Mapping[Sequence[str], tuple[int, int]] = {
     (POISON_FOR_OLD_CODE,): (OLD_CODE, NEW_CODE),
     (POISON_FOR_NEW_CODE,): (NEW_CODE, OLD_CODE),

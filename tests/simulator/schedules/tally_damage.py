@@ -17,7 +17,6 @@ from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 
 COPY_SHARD = "shardId-copied"
 """A shard that the stream does not have."""
-RUNAWAY = "~"
 CORRECTED = "#corrected#"
 
 

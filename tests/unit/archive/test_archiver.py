@@ -30,10 +30,6 @@ def read_rows(bucket: MemoryBucket) -> list[Any]:
     ]
 
 
-def numbers(bucket: MemoryBucket) -> list[int]:
-    return sorted(int(row["seq"].rsplit("#")[-1]) for row in read_rows(bucket))
-
-
 def test_a_row_holds_the_item_exactly() -> None:
     bucket = MemoryBucket()
     odd: dict[str, Any] = {
@@ -52,17 +48,6 @@ def test_a_row_holds_the_item_exactly() -> None:
         "item": {**build_download(7), **odd},
     }
     assert list(bucket.objects) == ["entity=Download/dt=2026-11-21/s_0.json.gz"]
-
-
-@pytest.mark.parametrize("again", [(1,), (1, 2), (1, 2, 3), (2, 3), (3, 4)])
-@pytest.mark.parametrize("forgetful", [False, True])
-def test_whatever_comes_again_is_archived_once(again: tuple[int, ...], forgetful: bool) -> None:
-    table, bucket = MemoryTable(), MemoryBucket()
-    archive(table, bucket, build_expired_batch(1, 2))
-    if forgetful:
-        table.items.clear()  # the link was written, its watermark was not
-    archive(table, bucket, build_expired_batch(*again))
-    assert numbers(bucket) == sorted({1, 2, *again})
 
 
 @pytest.mark.parametrize("gen", [{"N": "9"}, {"S": "one"}, {"N": "x"}, {"NULL": True}])

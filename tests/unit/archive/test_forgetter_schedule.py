@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,7 +26,6 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import FetchedObject, try_update
 from tests.support.memory_archive import WEEK_LATER, Kept, render_link_name
 from tests.support.memory_stores import MemoryBucket
-from tests.support.mortal_stores import Killed, Life, Mortal
 
 HOUR = dt.timedelta(hours=1)
 
@@ -187,31 +185,6 @@ def test_a_run_has_so_much_time_and_the_next_one_goes_on(house: House) -> None:
     # Each object was looked at once, and once more with its older version.
     links = {render_link_name(number) for number in range(5, 19)}
     assert all(house.read.count(name) <= 3 for name in links)
-
-
-def test_killed_anywhere_it_is_done_by_the_runs_behind() -> None:
-    for stop in itertools.count(1):
-        house = House()
-        house.kept.append(1, 2)
-        house.kept.append(4, tenant="u")
-        house.kept.rejoin(3)
-        house.forget()
-        house.later(73)
-        life = Life(stop)
-        table: Any = Mortal(house.kept.table, life)
-        bucket: Any = Mortal(house.kept.bucket, life)
-        mortal = Forgetter(table, bucket, now=lambda h=house: h.now)  # type: ignore[misc]
-        try:
-            mortal.run(RetryBudget(lambda: 900.0))
-        except Killed:
-            house.hourly(2)
-        else:
-            break
-        assert house.kept.numbers() == [4]
-        assert house.kept.bucket.older == {}
-        assert house.mark().again is None
-        assert house.kept.verify().is_sound
-    assert stop > 8
 
 
 def test_two_tenants_go_in_the_order_in_which_they_are_due(house: House) -> None:

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-from typing import Any
-
-import pytest
-
 from daicho.archive.forgetter import Forgetter
-from daicho.archive.rearchiver import Rearchiver
 from daicho.redrive.failure_bucket import RearchiveResult
-from daicho.runtime.retry import RetryBudget
-from tests.support.memory_archive import Kept, build_expired_batch, render_side_name
-from tests.support.mortal_stores import Killed, Life, Mortal
-from tests.support.sample_ledger import LEDGER
+from tests.support.memory_archive import Kept, render_side_name
 
 
 def test_what_the_chain_has_passed_without_it_gets_an_object_of_its_own() -> None:
@@ -26,26 +17,6 @@ def test_what_the_chain_has_passed_without_it_gets_an_object_of_its_own() -> Non
     assert kept.verify().is_sound
 
 
-@pytest.mark.parametrize("before", [(), (1,), (1, 3), (1, 2, 3), (5,)])
-@pytest.mark.parametrize("after", [(), (4,), (2, 3)])
-@pytest.mark.parametrize("given", [(1,), (2, 3), (1, 3, 5)])
-def test_a_second_redrive_adds_nothing(
-    before: tuple[int, ...], after: tuple[int, ...], given: tuple[int, ...]
-) -> None:
-    kept = Kept()
-    if before:
-        kept.append(*before)
-    kept.rejoin(*given)
-    if after:
-        kept.append(*after)
-    first = kept.numbers()
-    assert first == sorted(set(first))
-    assert set(given) | set(before) <= set(first)
-    assert kept.rejoin(*given) == RearchiveResult(already=len(given))
-    assert kept.numbers() == first
-    assert kept.verify().is_sound
-
-
 def test_a_forgotten_tenants_record_stays_out() -> None:
     kept = Kept()
     kept.append(1, 3)
@@ -55,22 +26,3 @@ def test_a_forgotten_tenants_record_stays_out() -> None:
     assert kept.rejoin(1, 2) == RearchiveResult(already=2)
     assert kept.numbers() == []
     assert kept.verify().is_sound
-
-
-def test_killed_anywhere_it_can_be_done_again() -> None:
-    for count in itertools.count(1):
-        kept = Kept()
-        kept.append(1, 4)
-        life = Life(count)
-        at_once = RetryBudget(lambda: 0.0)
-        table: Any = Mortal(kept.table, life)
-        bucket: Any = Mortal(kept.bucket, life)
-        try:
-            Rearchiver(table, bucket, LEDGER).rearchive(build_expired_batch(2, 3, 5), at_once)
-        except Killed:
-            kept.rejoin(2, 3, 5)
-            assert kept.numbers() == [1, 2, 3, 4, 5]
-            assert kept.verify().is_sound
-        else:
-            break
-    assert count > 5

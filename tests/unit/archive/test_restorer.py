@@ -16,7 +16,6 @@ from daicho.errors import UnansweredError
 from daicho.layout.backfill_state import BackfillState
 from daicho.layout.restorations import RESTORED_MARK
 from daicho.layout.tenant_items import CLOSED_CACHE_S, build_closed_mark_key
-from daicho.plan import Generation, Ledger
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import ClockReading, read_clocks
 from daicho.runtime.retry import RetryBudget
@@ -201,19 +200,6 @@ def test_a_restore_ends_when_a_newer_generation_is_released_meanwhile(kept: Kept
     with pytest.raises(ReleaseRefusedError, match="Download generation 2 was released"):
         restore(kept, tenant="t", on_progress=release, clocks=stop_monotonic_clock())
     assert sorted(items(kept)) == ["t1", "t2"]
-
-
-def test_a_row_is_restored_only_by_a_released_generation(kept: Kept) -> None:
-    """The stage may return to an earlier lock file, which does not know the item (rule 27)."""
-    (first,) = LEDGER.entities["Download"]
-    newer = Ledger({"Download": (first, Generation(2, first.plan))})
-    kept.table.batch_write([BackfillState("Download", 1, 1).to_item()])
-    with pytest.raises(ReleaseRefusedError, match="Download generation 2 is not released yet"):
-        restore(kept, tenant="t", ledger=newer)
-    assert items(kept) == {}
-    assert restore(kept, tenant="t", ledger=newer, dry_run=True).restored == 3
-    kept.table.batch_write([BackfillState("Download", 1, 2).to_item()])
-    assert restore(kept, tenant="t", ledger=newer).restored == 3
 
 
 def test_nothing_comes_back_of_a_tenant_that_is_closed(kept: Kept) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from daicho.layout.dismissals import is_dismissed, mark_dismissed
-from daicho.layout.repairs import MAX_RUN_ID, build_repair_touch, is_repair
+from daicho.layout.repairs import build_repair_touch, is_repair
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import get_key
 from daicho.storage.protocols import try_update
@@ -40,17 +40,6 @@ def test_only_a_new_value_makes_a_change_a_repair(
     old: Image | None, new: Image | None, expected: bool
 ) -> None:
     assert is_repair(old, new) is expected
-
-
-def test_a_touch_adds_the_run_and_nothing_else() -> None:
-    assert touch(SONG, SONG) == (True, TOUCHED)
-    assert touch({**SONG, "version": {"N": "9"}}, SONG)[0]
-    assert touch(TOUCHED, SONG, "x" * MAX_RUN_ID)[0]
-
-
-def test_no_item_is_created_and_none_is_touched_twice() -> None:
-    assert touch(None, SONG) == (False, None)
-    assert touch(TOUCHED, SONG) == (False, TOUCHED)
 
 
 def test_a_dismissed_item_stays_dismissed() -> None:

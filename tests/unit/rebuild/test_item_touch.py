@@ -99,12 +99,6 @@ def test_a_touch_with_values_needs_the_image_that_was_read(
     assert table.get(get_key(IMAGE)) == {**IMAGE, "gen": {"N": "2"}, **label}
 
 
-def test_a_touch_of_the_generation_alone_needs_an_older_generation() -> None:
-    table = MemoryTable()
-    table.batch_write([{**IMAGE, "version": {"N": "5"}}])
-    assert touch(make_ledger()).send(table)
-
-
 @pytest.mark.parametrize(
     ("function", "message"),
     [

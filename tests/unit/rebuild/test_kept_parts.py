@@ -188,22 +188,6 @@ def fail(name: str, error: Exception) -> None:
     raise AssertionError(f"{name}: {error}")
 
 
-def test_two_at_once_add_each_row_once() -> None:
-    stage = Stage()
-    other = Stage()
-    other.table, other.bucket = stage.table, stage.bucket
-    transact = stage.table.transact
-
-    def interrupt(writes: Sequence[Write]) -> None:
-        stage.table.transact = transact  # type: ignore[method-assign]
-        assert other.fill().finished
-        transact(writes)
-
-    stage.table.transact = interrupt  # type: ignore[method-assign]
-    assert stage.fill().finished
-    assert stage.figures == EXPECTED
-
-
 def test_a_tenant_that_is_closed_gets_no_tally() -> None:
     stage = Stage()
     stage.archive(1, 2, first=2_000, tenant="closed")

@@ -266,19 +266,6 @@ def test_another_rate_and_consent_hold_from_the_next_step_on(stage: Stage) -> No
     assert stage.find_job().rate == 7e8
 
 
-def test_a_function_waits_until_its_lock_file_is_released() -> None:
-    """What only the newer generation counts is not filled: a restore may not know of it."""
-    stage = Stage()
-    stage.table.batch_write([BackfillState("Member", 1, 1).to_item()])
-    for _ in range(3):
-        assert not stage.step()
-    assert (stage.find_job().reason, stage.find_job().passes) == ("a deployment is under way", 1)
-    assert stage.list_generations() == {"1"}
-    stage.table.batch_write([BackfillState("Member", 1, 2).to_item()])
-    stage.run()
-    assert stage.list_generations() == {"2"}
-
-
 def test_an_archived_row_of_a_newer_release_blocks_a_function_with_an_older_lock_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

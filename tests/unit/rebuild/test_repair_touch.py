@@ -15,15 +15,13 @@ from daicho.rebuild.repair import PageRepair, RepairStep, StreamLag
 from daicho.rebuild.repair_job import RepairJob
 from daicho.rebuild.repair_touch import (
     StreamNumbers,
-    lower_runaway_number,
     plan_repair_touch,
-    remove_rows_without_item,
 )
 from daicho.rebuild.table_step import TableDependencies
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
-from daicho.storage.protocols import StreamShard, try_update
+from daicho.storage.item_key import get_key
+from daicho.storage.protocols import StreamShard
 from daicho.storage.requests import to_key_image
 from daicho.stream.claims import Claim, build_shard_key
 from tests.support.invocation_time import Time
@@ -103,24 +101,6 @@ def test_nobody_knows_what_is_runaway_while_no_shard_is_known() -> None:
         open_numbers(MemoryTable()).select_runaway([ROW])
 
 
-def test_a_number_is_lowered_if_it_is_as_read() -> None:
-    runaway = {**ROW, "seq": build_seq_value(9)}
-    table = open_table(runaway)
-    lowest = build_seq_value(6)["S"]
-    assert not try_update(table, lower_runaway_number(ROW, lowest))
-    assert try_update(table, lower_runaway_number(runaway, lowest))
-    assert table.items[get_key(ROW)] == {**ROW, "seq": build_seq_value(6)}
-
-
-def test_a_touch_lowers_before_it_touches() -> None:
-    table = open_table(SONG, {**ROW, "seq": build_seq_value(9)})
-    touch = plan_repair_touch(LEDGER, SONG, "run", open_numbers(table), NOW)
-    assert touch.send(table)
-    assert table.items[get_key(ROW)]["seq"] == build_seq_value(6)
-    assert table.items[get_key(SONG)]["_repair"] == {"S": "run"}
-    assert not touch.send(table)
-
-
 def test_what_cannot_be_derived_or_marked_is_not_touched() -> None:
     numbers = open_numbers(open_table())
     values = {"id": "1", "name": "b", "artist": "x", "seconds": 1}
@@ -186,39 +166,3 @@ def test_a_low_time_that_is_old_halves_the_rate(age: int, expected: bool) -> Non
     step = RepairStep(dependencies, job, Time().retry_budget)
     step.measure_lag()
     assert step.lag.is_behind is expected
-
-
-def test_rows_without_an_item_become_tombstones_as_read() -> None:
-    low = build_seq_value(6)["S"]
-    tombstone: Image = {**to_key_image(ItemKey(ROW["PK"]["S"], "gone")), "ttl": {"N": "1"}}
-    plain = {name: ROW[name] for name in ROW if name != "seq"} | {"SK": {"S": "without"}}
-    table = open_table(ROW, plain, tombstone)
-    store: Any = table
-    assert remove_rows_without_item(store, ROW["PK"]["S"], low, NOW) == 2
-    for sk in ("search#1#b#", "without"):
-        item = table.items[ItemKey(ROW["PK"]["S"], sk)]
-        assert (set(item), item["seq"]) == ({"PK", "SK", "seq", "ttl"}, {"S": low})
-    assert table.items[get_key(tombstone)] == tombstone
-    assert remove_rows_without_item(store, ROW["PK"]["S"], low, NOW) == 0
-
-
-def test_rows_of_an_item_that_exists_stay() -> None:
-    table = open_table(ROW, SONG)
-    store: Any = table
-    assert remove_rows_without_item(store, ROW["PK"]["S"], "", NOW) == 0
-    assert table.items[get_key(ROW)] == ROW
-
-
-def test_a_row_that_was_written_meanwhile_stays() -> None:
-    newer = {**ROW, "seq": build_seq_value(8)}
-
-    class Late(MemoryTable):
-        def get(self, key: ItemKey, **more: Any) -> Image | None:
-            self.batch_write([newer])
-            return super().get(key, **more)
-
-    table = Late()
-    table.batch_write([ROW])
-    store: Any = table
-    assert remove_rows_without_item(store, ROW["PK"]["S"], "", NOW) == 0
-    assert table.items[get_key(ROW)] == newer

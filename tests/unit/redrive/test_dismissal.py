@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,14 +14,12 @@ from daicho.redrive.report import RedrivePosition, RedriveReport
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import to_key_image
-from daicho.stream.claims import MAX_FINISHED, Claim, build_shard_key
+from daicho.stream.claims import MAX_FINISHED
 from tests.support.consistency import differences
 from tests.support.memory_archive import TTL
 from tests.support.redrive_setup import (
     SHARD,
     House,
-    Killed,
-    Turns,
     build_song_with_artist,
     render_number,
 )
@@ -195,36 +191,6 @@ def test_a_bad_item_without_a_claim_is_dismissed_by_its_key() -> None:
     assert "there is nothing to dismiss" in town.redrive("dismiss", item=["t#Song#9", "-"]).refused
 
 
-def test_an_uncertain_claim_waits_and_its_entity_is_recounted() -> None:
-    town = Town()
-    town.write(OTHER, BAD, {**OTHER, "name": {"S": "ce"}})
-    for place in (0, 2, 1):  # the last one is a repeat by code that is older, or newer
-        town.project(place, place + 1)
-    town.delivered = 3
-    assert town.states == ["uncertain"]
-    assert 0 < town.dismiss().wait <= 1_000
-    town.now += dt.timedelta(seconds=1_001)
-    report = town.dismiss()
-    assert (report.finished, set(town.states)) == (True, {"done"})
-    assert town.differences() == []
-    assert town.recounted() == {"t#+Song.count#1", "t#+Song.length#2"}
-    assert {each["tally"] for each in report.recount} == town.recounted()
-
-
-def test_a_bad_image_whose_neighbour_other_code_counted_is_recounted() -> None:
-    town = Town()
-    town.write(GOOD, BAD)
-    town.deliver()
-    shard = town.items[build_shard_key(SHARD)]
-    town.write(NEWER)
-    done = Claim(render_number(2), "done", "", 0, town.now)
-    town.dynamo.commit(get_key(shard), {**shard, done.name: done.value})
-    town.now += dt.timedelta(seconds=6)
-    assert town.dismiss().finished
-    assert set(town.states) == {"done"}
-    assert town.recounted() == {"t#+Song.count#1", "t#+Song.length#2"}
-
-
 @pytest.mark.parametrize(
     ("bad_images", "was_restored", "recounted"),
     [(2, False, set()), (2, True, KEPT), (MAX_FINISHED, False, KEPT)],
@@ -256,47 +222,3 @@ def test_the_first_step_of_a_job_may_be_repeated() -> None:
         report = town.redrive("dismiss", cursor=RedrivePosition("dismiss").cursor, **chosen)
         assert (report.finished, report.refused, report.dismissed) == (True, "", dismissed)
     assert town.differences() == []
-
-
-def test_other_code_waits_for_the_settle_time() -> None:
-    town = Town()
-    town.write(BAD)
-    town.deliver()
-    town.code = "other"
-    town.redrive()
-    town.code = "this"
-    assert town.dismiss().wait == 1_000.0
-    town.now += dt.timedelta(seconds=1_000)
-    assert town.dismiss().wait == 0
-    town.code = "other"
-    report = town.redrive()
-    assert (report.finished, report.wait) == (False, 1_000.0)
-    town.now += dt.timedelta(seconds=1_000)
-    assert town.redrive(cursor=report.cursor).finished
-
-
-def test_a_dismissal_that_is_killed_anywhere_is_repeated() -> None:
-    for images in ((GOOD, BAD), (GOOD, BAD, NEWER), (GOOD, BAD, None)):
-        for at in range(1, 100):
-            town, killed = Town(), False
-            town.write(OTHER, *images)
-            town.deliver()
-            turns = Turns(at, _raise(Killed))
-            try:
-                town.redrive("dismiss", turns)
-            except Killed:
-                killed = True
-            town.dismiss()
-            assert town.differences() == []
-            assert town.recounted() == set()
-            assert set(town.states) == {"done"}
-            if not killed:
-                break
-        assert not killed
-
-
-def _raise(error: type[BaseException]) -> Callable[[], None]:
-    def fail() -> None:
-        raise error
-
-    return fail

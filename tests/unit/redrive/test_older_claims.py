@@ -11,10 +11,7 @@ from daicho.stream import claims
 from tests.support.redrive_setup import (
     SHARD,
     House,
-    Killed,
-    Turns,
     build_song_with_artist,
-    drive,
     house,
     render_number,
     write_a_day,
@@ -45,33 +42,6 @@ def test_only_the_chosen_record_and_older_ones_of_its_item_are_applied(house: Ho
     assert house.differences() == []
 
 
-def test_the_older_record_is_applied_first(house: House) -> None:
-    write_a_day(house)
-    house.project()
-    house.broken.clear()
-    report = choose(house, 6, limit=1)
-    assert (report.applied, report.finished) == (1, False)
-    assert states(house) == {2: "done", 3: "open", 6: "open"}
-    report = choose(house, 6, limit=1, cursor=report.cursor)
-    assert states(house) == {2: "done", 3: "open", 6: "done"}
-
-
-def test_a_record_of_a_discarded_batch_brings_older_ones_of_its_shard(house: House) -> None:
-    """Counted first, it would raise the slot's number past them (rule 16)."""
-    write_a_day(house)
-    house.broken.clear()
-    name = house.discard(0, 5)
-    house.now += house.now.resolution
-    choose(house, 3)
-    assert states(house) == dict.fromkeys(range(4), "done")
-    assert house.recounted() == set()
-    assert name in house.objects.stored  # record 4 is not done
-    drive(house)
-    house.project(5)
-    assert house.differences() == []
-    assert name not in house.objects.stored
-
-
 def test_an_unknown_record_counts_as_done(house: House) -> None:
     write_a_day(house)
     house.project()
@@ -88,37 +58,6 @@ def test_a_missing_payload_is_reported_and_blocks_no_other_record(house: House) 
     assert report.applied == 1
     (left,) = report.claims.values()
     assert (left["seq"], left["error"]["type"]) == (render_number(2), "MissingPayloadError")
-
-
-@pytest.mark.parametrize("after", [False, True])
-def test_a_redrive_of_chosen_records_may_be_killed_anywhere(house: House, after: bool) -> None:
-    write_a_day(house)
-    house.project()
-    house.broken.clear()
-    before = house.items
-    counted = Turns()
-    choose(house, 6, turns=counted)
-    assert counted.count > 10
-
-    def kill() -> None:
-        raise Killed
-
-    for at in range(1, counted.count + 1):
-        for key in house.items:
-            house.dynamo.commit(key, before.get(key))
-        for key, image in before.items():
-            house.dynamo.commit(key, image)
-        for name in [name for name in house.objects.stored if name.startswith("done/")]:
-            house.objects.copy_object(
-                CopySource={"Bucket": "failures", "Key": name}, Key=name.removeprefix("done/")
-            )
-        with pytest.raises(Killed):
-            choose(house, 6, turns=Turns(at, kill, after))
-        report = choose(house, 6)
-        assert report.finished
-        assert states(house) == {2: "done", 3: "open", 6: "done"}
-        choose(house, 3)
-        assert house.differences() == []
 
 
 @pytest.mark.parametrize(
@@ -145,13 +84,3 @@ def test_records_without_a_readable_entity_are_found_by_their_item(house: House)
     assert house.shard.claims[render_number(6)].entity == "Song"
     report = choose(house, 6, action="list")
     assert len(report.claims) == 2
-
-
-def test_a_record_of_a_discarded_batch_brings_older_claims_of_its_item(house: House) -> None:
-    write_a_day(house)
-    house.project(0, 6)
-    house.discard(6, 7)
-    house.broken.clear()
-    report = choose(house, 6)  # of the same item as 2, and not as 3
-    assert (report.applied, report.finished) == (2, True)
-    assert states(house) == {2: "done", 3: "open", 6: "done"}

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from daicho.redrive import applier
-from daicho.redrive.report import RedriveReport
 from daicho.stream import claims, recount_list
 from tests.support.redrive_setup import (
     COUNT,
@@ -232,29 +231,6 @@ def test_killed_at_any_operation_and_run_again_it_is_the_same(
         assert reports[-1].claims == {}
         assert reports[-1].discarded == {}
         assert set(house.states) == {"done"}
-    assert at > 30
-
-
-@pytest.mark.parametrize("story", [write_a_day, mixed])
-def test_two_at_once_apply_each_record_once(
-    monkeypatch: pytest.MonkeyPatch, story: Callable[[House], None]
-) -> None:
-    """At each operation of one, another runs from its start to its end."""
-    for at in range(1, 400):
-        house = mended(story, monkeypatch)
-        other: list[RedriveReport] = []
-
-        def beside(house: House = house, other: list[RedriveReport] = other) -> None:
-            other.append(house.redrive())
-
-        one = house.redrive(turns=Turns(at, beside))
-        if not other:
-            break
-        assert one.applied + other[0].applied == 3 if story is write_a_day else True
-        differing = {each.split(":")[0] for each in house.differences()}
-        assert differing <= house.recounted(), f"another at {at}"
-        assert set(house.states) == {"done"}
-        assert drive(house)[-1].claims == {}
     assert at > 30
 
 

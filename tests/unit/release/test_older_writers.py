@@ -52,13 +52,6 @@ class House:
         return BackfillState.parse("Member", item)
 
 
-def test_an_announcement_lowers_the_oldest_and_is_counted() -> None:
-    house = House()
-    house.writers.announce()
-    assert (house.read().oldest, house.read().older_seen) == (1, 1)
-    assert house.pauses == [READERS_KNOW_S]
-
-
 def test_it_is_repeated_when_it_is_not_valid_any_more() -> None:
     house = House()
     for passed, count in ((0.0, 1), (LEASE_S - 0.1, 1), (0.2, 2), (LEASE_S, 3)):
@@ -67,16 +60,6 @@ def test_it_is_repeated_when_it_is_not_valid_any_more() -> None:
         assert house.read().older_seen == count
     # Only the first one waits: readers know since then.
     assert house.pauses == [READERS_KNOW_S]
-
-
-def test_after_a_rebuild_it_waits_again() -> None:
-    house = House()
-    house.writers.announce()
-    house.complete()
-    house.now += LEASE_S
-    house.writers.announce()
-    assert house.read().oldest == 1
-    assert house.pauses == [READERS_KNOW_S] * 2
 
 
 def test_a_frozen_instance_announces_although_its_monotonic_clock_stood_still() -> None:
@@ -96,18 +79,6 @@ def test_a_wall_clock_that_was_set_back_ends_the_announcement() -> None:
     house.frozen -= 3_600 + 1
     house.writers.announce()
     assert house.read().older_seen == 2
-
-
-def test_it_waits_if_another_instance_has_lowered_the_oldest_just_now() -> None:
-    """Readers may still use the backfill item from before, as the other instance knows."""
-    house = House()
-    other = house.create_writers()
-    house.writers.announce()
-    house.now += LEASE_S
-    house.complete()
-    other.announce()
-    house.writers.announce()
-    assert house.pauses == [READERS_KNOW_S] * 3
 
 
 def test_each_kind_of_write_is_announced_first() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from daicho.errors import ThrottledError, UnavailableError
-from daicho.layout.backfill_state import BackfillState, is_complete, lower_oldest_update
+from daicho.layout.backfill_state import BackfillState, lower_oldest_update
 from daicho.plan import Decisions, Ledger, append_generations
 from daicho.release.older_writers import READERS_KNOW_S, OlderWriters
 from daicho.release.refusals import ReleaseRefusedError
@@ -69,23 +69,6 @@ class House:
         return read_stage_states(self.table).states["Member"]
 
 
-def test_a_release_records_what_may_be_written() -> None:
-    house = House()
-    assert house.open(ONE).newest == 1
-    house.table.batch_write([BASE_ITEM])
-    assert house.open(TWO) == house.read()
-    assert (house.read().oldest, house.read().newest) == (1, 2)
-    assert house.watcher.watched == []
-    assert read_stage_states(house.table).is_recorded
-
-
-def test_a_release_may_be_repeated() -> None:
-    house = House()
-    first = house.open(TWO)
-    house.table.batch_write([BASE_ITEM])
-    assert house.open(TWO) == first
-
-
 def test_a_check_changes_nothing_so_an_earlier_ledger_may_follow_it() -> None:
     house = House()
     house.open(ONE)
@@ -105,43 +88,6 @@ def test_heartbeats_of_an_entity_that_begins_to_derive_come_before_its_writers()
     assert house.read().in_filter
     house.open(number(replace(PLAIN, searches=()), PLAIN), run="third")
     assert len(house.watcher.watched) == 1
-
-
-def test_nothing_may_be_written_before_the_heartbeats_have_passed() -> None:
-    house = House()
-    house.open(number(replace(PLAIN, searches=())))
-    house.table.batch_write([BASE_ITEM])
-    house.watcher.progress = WAITING
-    ledger = number(replace(PLAIN, searches=()), PLAIN)
-    with pytest.raises(UnavailableError, match="1 of 1 shards wait for a heartbeat of Member"):
-        house.open(ledger)
-    assert (house.read().newest, house.read().in_filter) == (1, False)
-    house.watcher.progress = PASSED
-    assert house.open(ledger).newest == 2
-
-
-def test_readers_know_of_older_writers_before_these_begin() -> None:
-    house = House()
-    house.open(TWO)
-    assert house.read().oldest == 2
-    older = replace(TWO, written={"Member": 1})
-    house.open(older)
-    assert house.read().oldest == 1
-    assert house.pauses == [READERS_KNOW_S]
-    # An attempt whose answer was lost may just have lowered it.
-    house.open(older)
-    assert house.pauses == [READERS_KNOW_S] * 2
-
-
-def test_code_that_is_rolled_back_without_a_deployment_says_so_itself() -> None:
-    house = House()
-    house.open(TWO)
-    pauses: list[float] = []
-    for _ in range(2):
-        OlderWriters(house.table, replace(TWO, written={"Member": 1}), pauses.append).announce()
-    assert house.read() == replace(house.read(), oldest=1, newest=2)
-    # The second one may have started just after the first had lowered it.
-    assert pauses == [READERS_KNOW_S] * 2
 
 
 def test_older_code_does_not_write_beside_a_release_that_it_does_not_know() -> None:
@@ -204,28 +150,6 @@ def test_what_ends_is_refused_also_in_a_table_without_backfill_items() -> None:
     house.check(number(WITH_LIST, CHANGED))
 
 
-def test_a_check_disables_instances_before_any_function_changes() -> None:
-    house = House()
-    house.table.batch_write([BASE_ITEM, BackfillState("Member", 2, 2, in_filter=True).to_item()])
-    retiring, ended = number(WITH_LIST, CHANGED), disable(WITH_LIST, CHANGED)
-    house.check(retiring)
-    assert (house.read().disabled, house.pauses) == (frozenset(), [])
-    house.check(ended)
-    assert house.read().disabled == {"listed@1"}
-    assert house.pauses == [READERS_KNOW_S]
-    # A reader of the ledger before does not choose it any more, whatever older code writes.
-    assert not is_complete(("listed", 1), replace(house.read(), oldest=1), retiring)
-    house.check(ended)  # the one before may have been killed in its pause
-    assert house.pauses == [READERS_KNOW_S] * 2
-    house.check(retiring)  # CloudFormation goes back to it
-    with pytest.raises(ReleaseRefusedError, match="another release was checked"):
-        house.open(ended)
-    house.check(ended)
-    house.open(ended)
-    assert house.read().newest == 3
-    assert house.read().disabled == {"listed@1"}
-
-
 def test_a_new_stage_has_nothing_to_purge() -> None:
     house = House()
     ended = disable(WITH_LIST, CHANGED)
@@ -274,17 +198,6 @@ def test_a_release_writes_all_states_or_none() -> None:
         house.release(both).open_to_writers("run", "arn", house.budget)
     assert house.read().newest == 1
     assert set(read_stage_states(house.table).states) == {"Member"}
-
-
-def test_a_rollback_after_writers_began_gets_the_newer_ledger() -> None:
-    house = House()
-    house.release(ONE).open_to_writers("run", "arn:1", house.budget)
-    house.release(TWO).open_to_writers("run", "arn:2", house.budget)
-    house.is_going_back = True
-    assert house.release(ONE).check("check", "arn:1", house.budget) == "arn:2"
-    before = house.read()
-    assert house.release(ONE).open_to_writers("run", "arn:1", house.budget) == {}
-    assert house.read() == before
 
 
 def test_a_rollback_whose_event_filter_would_drop_records_is_refused() -> None:

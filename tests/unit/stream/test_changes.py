@@ -50,14 +50,6 @@ def test_each_image_is_read_by_its_own_generation() -> None:
     }
 
 
-def test_an_item_that_moves_between_groups_leaves_one_and_joins_the_other() -> None:
-    old, new = build_image("Song", SONG, gen=2), build_image("Song", {**SONG, "artist": "y"}, gen=2)
-    assert compute_record(build_record(1, old, new), LEDGER).deltas == {
-        build_slot_key(build_tally_key("Song", "length", 2, "x"), "s"): Amount(-1, Decimal(-3)),
-        build_slot_key(build_tally_key("Song", "length", 2, "y"), "s"): Amount(1, Decimal(3)),
-    }
-
-
 def test_sums_beyond_28_digits_are_exact() -> None:
     most = 10**19 - 1
     many = [

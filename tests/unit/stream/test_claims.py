@@ -67,54 +67,6 @@ def test_a_claim_is_put_once_whatever_its_state() -> None:
     assert found.open_claims == (claim(5, "uncertain"), claim(7))
 
 
-def test_an_open_claim_is_good_only_before_the_record_is_announced() -> None:
-    house = House()
-    house.change(announce(7))
-    assert house.refused(claims.put_claim_update(SHARD, claim(7)))
-    assert house.refused(claims.put_claim_update(SHARD, claim(6)))
-    house.change(claims.put_claim_update(SHARD, claim(8)))
-    house.change(claims.put_claim_update(SHARD, claim(7, "uncertain")))
-
-
-def test_what_is_announced_never_sinks() -> None:
-    house = House()
-    house.change(announce(100))
-    assert house.refused(announce(99))
-    assert house.refused(announce(100))
-    assert house.change(announce(101)).announced == claim(101).seq
-
-
-def test_the_low_watermark_is_the_first_record_of_a_batch_and_never_sinks() -> None:
-    house = House()
-    assert house.change(announce(9, first=5)).low_watermark == claim(5).seq
-    assert house.refused(announce(9, first=7))  # as much was announced: nothing is raised
-    assert house.refused(announce(12, first=4))  # records that were handled before, and newer ones
-    assert ShardClaims.from_item(SHARD, house.item).low_watermark == claim(5).seq
-    assert house.change(announce(12, first=5)).low_watermark == claim(5).seq
-    assert house.change(announce(100, first=99)).low_watermark == claim(99).seq
-
-
-def test_the_low_watermark_may_be_left_where_it_is() -> None:
-    house = House()
-    house.change(announce(9, first=5))
-    older = Announcement(claim(2).seq, claim(10).seq)
-    found = house.change(claims.announce_update(SHARD, older, NOW, raises_low_watermark=False))
-    assert (found.announced, found.low_watermark) == (claim(10).seq, claim(5).seq)
-
-
-def test_a_heartbeat_has_passed_when_everything_before_it_is_handled() -> None:
-    name = HeartbeatName("r#1", "So#ng")
-    house = House()
-    assert not house.change(announce(9, first=5, **{"So#ng": 8})).has_passed(name)
-    assert not house.change(announce(12, first=7)).has_passed(name)
-    found = house.change(announce(15, first=13, **{"So#ng": 14, "Album": 15}))
-    assert found.heartbeats[name] == claim(8).seq  # the first one stays
-    assert found.has_passed(name)
-    assert not found.has_passed(HeartbeatName("r#1", "Album"))
-    assert not found.has_passed(HeartbeatName("r#2", "So#ng"))
-    assert house.change(announce(16, Album=16)).has_passed(HeartbeatName("r#1", "Album"))
-
-
 def test_an_announcement_is_not_too_long_for_an_expression() -> None:
     names = {f"Entity{number}": 5 for number in range(claims.MAX_HEARTBEATS)}
     announcement = announce(9, first=5, **names)
@@ -132,16 +84,6 @@ def test_heartbeats_of_a_run_can_be_forgotten() -> None:
     left = house.change(claims.forget_heartbeats_update(claims.build_shard_key(SHARD), names))
     assert list(left.heartbeats) == [HeartbeatName("r#1", "Album")]
     assert left.low_watermark == claim(5).seq
-
-
-def test_a_claim_is_done_once_and_only_as_read() -> None:
-    house = House()
-    house.change(claims.put_claim_update(SHARD, claim(2)))
-    assert house.refused(claims.finish_update(SHARD, claim(2, "uncertain"), NOW))
-    found = house.change(claims.finish_update(SHARD, claim(2), NOW))
-    assert (found.open, found.open_claims) == (0, ())
-    assert house.refused(claims.finish_update(SHARD, claim(2), NOW))
-    assert house.refused(claims.put_claim_update(SHARD, claim(2)))
 
 
 def test_no_more_are_put_than_a_shard_takes(monkeypatch: pytest.MonkeyPatch) -> None:

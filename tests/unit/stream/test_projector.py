@@ -42,49 +42,6 @@ def test_what_is_derived_carries_number_and_place_and_nothing_else() -> None:
         assert item["seq"] == build_seq_value(1)
 
 
-def test_a_tombstone_stands_even_where_nothing_stood_and_gives_way() -> None:
-    table = MemoryTable()
-    project(table, build_batch((build_song("b"), None), first=5))
-    tombstone = read_derived_items(table)["search#1#b#"]
-    assert set(tombstone) == {"PK", "SK", "seq", "ttl"}
-    assert tombstone["ttl"] == {"N": str(int(NOW.timestamp()) + 72 * 3600)}
-    project(table, build_batch((None, build_song("b")), first=3))
-    assert read_derived_items(table)["search#1#b#"] == tombstone
-    project(table, build_batch((None, build_song("b")), first=7))
-    assert "ttl" not in read_derived_items(table)["search#1#b#"]
-
-
-def test_what_all_images_derive_alike_is_not_written() -> None:
-    table = MemoryTable()
-    project(table, build_batch((build_song("ab"), build_song("ac"))))
-    assert set(read_derived_items(table)) == {"search#1#ab#", "search#1#ac#"}
-
-
-def test_deleted_and_created_in_one_batch_is_written() -> None:
-    table = MemoryTable()
-    project(table, build_batch((build_song("b"), None), (None, build_song("b"))))
-    assert all("GSI2PK" in item for item in read_derived_items(table).values())
-    assert len(read_derived_items(table)) == 2
-
-
-def test_of_a_longer_batch_only_what_lies_behind_is_counted() -> None:
-    table = MemoryTable()
-    changes = [(None, build_song("b", str(n))) for n in range(5)]
-    project(table, build_batch(*changes[:3]))
-    project(table, build_batch(*changes))
-    project(table, build_batch(*changes[:2]))
-    assert table.items[COUNT]["items"] == {"N": "5"}
-
-
-def test_amounts_that_cancel_are_written_all_the_same() -> None:
-    table = MemoryTable()
-    changes: tuple[Change, ...] = ((None, build_song("b")), (build_song("b"), None))
-    project(table, build_batch(changes[0]))
-    project(table, build_batch(*changes))
-    assert table.items[COUNT]["items"] == {"N": "0"}
-    assert table.items[COUNT]["seq"] == build_seq_value(2)
-
-
 class Failing(MemoryTable):
     """Fails each write that a test points out."""
 
@@ -113,13 +70,6 @@ def test_the_lowest_record_of_the_item_is_reported_and_the_rest_is_done() -> Non
     assert project(table, build_batch(*changes)) == "1"
     assert "search#1#b#" in read_derived_items(table)
     assert table.items[COUNT]["items"] == {"N": "2"}
-
-
-def test_throttles_are_waited_for() -> None:
-    failures = iter([True] * 5)
-    table = Failing(lambda _: next(failures, False))
-    assert project(table, build_batch((None, build_song("b")))) is None
-    assert len(read_derived_items(table)) == 2
 
 
 def test_a_newer_generation_is_reported_when_little_time_is_left() -> None:
@@ -222,14 +172,6 @@ def test_a_repair_writes_all_that_the_item_derives_and_removes_the_rest() -> Non
     assert table.items[COUNT]["items"] == {"N": "1"}
 
 
-def test_a_repair_gives_tombstones_its_number() -> None:
-    table = MemoryTable()
-    project(table, build_batch((None, build_song("b")), (build_song("b"), build_song("c"))))
-    rows = repair(table, touch_for_repair(build_song("c")))
-    assert rows["search#1#b#"]["seq"] == build_seq_value(7)
-    assert "GSI2PK" not in rows["search#1#b#"]
-
-
 def test_a_repair_of_an_item_that_derives_nothing_is_announced() -> None:
     table = MemoryTable()
     project(table, build_batch((None, build_song("b"))))
@@ -238,15 +180,6 @@ def test_a_repair_of_an_item_that_derives_nothing_is_announced() -> None:
     assert [item["seq"] for item in rows.values()] == [build_seq_value(7)] * 2
     shard = ShardClaims.from_item("s", table.items[build_shard_key("s")])
     assert shard.announced == build_seq_value(7)["S"]
-
-
-def test_a_later_record_of_the_batch_numbers_the_writes_of_a_repair() -> None:
-    table = MemoryTable()
-    song, touched = touch_for_repair(build_song("b"))
-    assert touched is not None
-    project(table, build_batch((None, song)))
-    rows = repair(table, (song, touched), (touched, {**touched, "artist": {"S": "y"}}))
-    assert {item["seq"]["S"] for item in rows.values()} == {build_seq_value(8)["S"]}
 
 
 class Unreadable(MemoryTable):

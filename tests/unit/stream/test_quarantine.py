@@ -178,38 +178,6 @@ def build_heartbeat_image(entity: str = "Song", run: str = "r") -> Image:
     return build_heartbeat(HeartbeatName(run, entity), 0, NOW)
 
 
-def test_the_low_watermark_is_the_first_record_of_the_batch_though_it_writes_nothing() -> None:
-    house = House()
-    batch = build_batch((GOOD, GOOD), (None, OTHER), first=4)
-    assert house.project(batch) is None
-    assert house.shard.low_watermark == build_seq_value(4)["S"]
-    assert house.shard.announced == build_seq_value(5)["S"]
-
-
-def test_a_heartbeat_in_a_batch_has_passed_with_the_next_one() -> None:
-    house, name = House(), HeartbeatName("r", "Song")
-    assert house.project(changes(GOOD, build_heartbeat_image(), OTHER)) is None
-    assert house.shard.heartbeats == {name: build_seq_value(2)["S"]}
-    assert not house.shard.has_passed(name)
-    assert house.project(changes(build_heartbeat_image(), first=4)) is None
-    assert house.shard.has_passed(name)
-
-
-def test_older_records_with_a_newer_one_leave_the_low_watermark_where_it_is() -> None:
-    house = House()
-    house.project(changes(GOOD, first=4))
-    assert house.project(changes(GOOD, GOOD, OTHER, first=3)) is None
-    assert house.shard.low_watermark == build_seq_value(4)["S"]
-    assert house.shard.announced == build_seq_value(5)["S"]
-
-
-def test_a_refused_announcement_raises_nothing() -> None:
-    house = House()
-    house.project(changes(GOOD, OTHER))
-    assert house.project(changes(OTHER, first=2)) is None
-    assert house.shard.low_watermark == build_seq_value(1)["S"]
-
-
 def test_a_heartbeat_behind_a_newer_generation_is_not_announced() -> None:
     house = House(OLD_LEDGER)
     newer = build_image("Song", {"id": "2", "name": "b", "artist": "x"}, gen=2)

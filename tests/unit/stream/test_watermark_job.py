@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from daicho.storage import keys
-from daicho.storage.protocols import StreamShard, apply_update
+from daicho.storage.protocols import StreamShard
 from daicho.stream import claims
 from daicho.stream.shard_items import read_shard
 from daicho.stream.watermark_job import (
@@ -22,7 +22,6 @@ ROOT, CHILD, OTHER_CHILD = (
     StreamShard("b", "a"),
     StreamShard("c", "a"),
 )
-OBJECT = "aws/lambda/0/a/2026/11/21/2026-11-21T12.00.00-0-0-0-0-0"
 
 
 def render(time: dt.datetime) -> str:
@@ -39,47 +38,11 @@ def stack() -> Stack:
     return stack
 
 
-def test_the_oldest_shard_decides(stack: Stack) -> None:
-    wanted = stack.announce("b", 10)
-    stack.clock.advance(MINUTE_S)
-    stack.announce("c", 11)
-    assert stack.run() == render(wanted)
-
-
-def test_a_shard_that_was_not_begun_has_the_time_of_its_parent() -> None:
-    stack = Stack(ROOT, CHILD, OTHER_CHILD)
-    wanted = stack.announce("a", 1)
-    stack.clock.advance(MINUTE_S)
-    stack.announce("b", 2)
-    assert stack.run() == render(wanted)
-
-
 def test_without_a_time_of_every_shard_nothing_is_known() -> None:
     stack = Stack(CHILD, OTHER_CHILD)
     wanted = stack.announce("b", 1)
     assert stack.run() == ""
     stack.announce("c", 2)
-    assert stack.run() == render(wanted)
-
-
-@pytest.mark.parametrize("shard", ["a", "b", "forgotten"])
-def test_an_open_claim_holds_the_time_until_it_is_done(stack: Stack, shard: str) -> None:
-    held = stack.run()
-    claim = stack.claim(shard, 5)
-    stack.announce("b", 10)
-    wanted = stack.announce("c", 11)
-    assert stack.run() == held
-    apply_update(stack.table, claims.finish_update(shard, claim, stack.clock.now()))
-    assert stack.run() == render(wanted)
-
-
-def test_a_batch_in_the_failure_bucket_holds_the_time(stack: Stack) -> None:
-    held = stack.run()
-    stack.bucket.create(OBJECT, b"{}", {}, "application/json")
-    stack.announce("b", 10)
-    wanted = stack.announce("c", 11)
-    assert stack.run() == held
-    stack.bucket.move(OBJECT, f"done/{OBJECT}")
     assert stack.run() == render(wanted)
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import random
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -22,12 +19,9 @@ from daicho.plan import (
 )
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
-from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey
-from daicho.storage.requests import ItemPage, Query
 from daicho.tally import counter_items, counter_slots, reader, slots, total_items
 from daicho.tally.fair_queue import TallyTurn
-from daicho.tally.limited_table import OutOfTimeError
 from daicho.tally.rollup import Rollup
 from tests.support.fast_counters import (
     LEDGER,
@@ -95,70 +89,6 @@ def test_the_rollup_finds_it_once_a_run_however_many_marks_it_has() -> None:
     assert (report.rolled, report.failed, report.slots_read) == (1, 0, 8)
     assert report.oldest_mark == keys.render_instant(NOW)
     assert total(table, "a") == 100
-
-
-class Slow(Table):
-    """A table whose requests take time. ``left``: the seconds of the function that asks."""
-
-    left = 60.0
-
-    def get(self, *asked: Any, **named: Any) -> Image | None:
-        self.left -= 0.05
-        return super().get(*asked, **named)
-
-    def update(self, key: ItemKey, update: str, **named: Any) -> None:
-        self.left -= 0.05
-        super().update(key, update, **named)
-
-    def query_pages(self, query: Query) -> Iterator[ItemPage]:
-        for page in super().query_pages(query):
-            self.left -= 0.05
-            yield page
-
-
-def test_a_counter_of_many_slots_keeps_no_other_waiting() -> None:
-    """Its marks alone would take longer than the function has, run after run."""
-    table = Slow()
-    wide = [(NAME, number, (str(by),), 0) for number in range(100) for by in range(15)]
-    other = counter_items.CounterName("u", "Like", "likes", 1, ("x",))
-    for name, number, by, later in [*wide, (other, 0, ("y",), 1)]:
-        change = counter_items.add_vote(
-            name,
-            number,
-            by,
-            known_slots=100 if name is NAME else 1,
-            throttled=0,
-            dirty_shards=1,
-            now=NOW + dt.timedelta(seconds=later),
-        )
-        table.update(change.key, change.update, names=change.names, values=change.values)
-    table.left = 60.0
-    rollup = Rollup(table, LEDGER, dirty_shards=1, now=lambda: NOW)
-    report = rollup.run(RetryBudget(lambda: table.left, reserve=15))
-    assert (report.rolled, report.failed, report.finished) == (2, 0, True)
-    assert table.left > 15
-    assert total(table, "14") == 100
-    marks = [item for item in table.items.values() if "GSI2PK" in item]
-    assert 0 < len(marks) < len(wide)
-    while any("GSI2PK" in item for item in table.items.values()):
-        table.left = 60.0
-        before = len(marks)
-        rollup.run(RetryBudget(lambda: table.left, reserve=15))
-        marks = [item for item in table.items.values() if "GSI2PK" in item]
-        assert len(marks) < before
-
-
-def test_a_counter_whose_totals_are_not_all_written_keeps_its_marks() -> None:
-    table = Table()
-    for by in "ab":
-        add(table, by, lambda: 0.0)
-    # The head, each of the slots, the head again, one total.
-    left = iter([30.0] * (1 + 8 + 1 + 1) + [1.0])
-    with pytest.raises(OutOfTimeError):
-        roll_up(table, retry_budget=RetryBudget(lambda: next(left), reserve=1))
-    assert (total(table, "a"), total(table, "b")) == (1, 0)
-    roll_up(table)
-    assert (total(table, "a"), total(table, "b")) == (1, 1)
 
 
 def test_throttles_are_counted_once() -> None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 
-import pytest
-
-from daicho.errors import TransactionFailedError
 from daicho.storage.requests import Write
 from daicho.tally import dirty_shards, reader, slots, total_items
-from daicho.tally.rollup import Rollup, RollupReport, TotalWriter
+from daicho.tally.rollup import Rollup, RollupReport
 from tests.support.memory_stores import MemoryTable
 from tests.support.sample_ledger import LEDGER
 from tests.support.tally_slots import AMPLE, COUNT, NOW, count, live
@@ -37,29 +34,6 @@ def idle(table: MemoryTable) -> None:
     count(table, NEW, 1, 3, LATER)
 
 
-def test_a_slot_is_folded_once_more_after_it_was_counted_in_again() -> None:
-    table = MemoryTable()
-    idle(table)
-    rollup(table)
-    count(table, OLD, -3, 5, LATER)
-    rollup(table)
-    again = LATER + slots.IDLE_SLOT_AGE
-    count(table, NEW, 1, 6, again)
-    assert rollup(table, again).slots_folded == 1
-    assert set(table.items) == {NEW, TOTAL, dirty_shards.MAX_REMEMBERED}
-    assert rolled_up(table) == live(table) == 11
-
-
-def test_no_slot_is_folded_before_its_time_or_while_it_is_dirty() -> None:
-    table = MemoryTable()
-    idle(table)
-    assert rollup(table, LATER - dt.timedelta(seconds=1)).slots_folded == 0
-    table = MemoryTable()
-    count(table, OLD, 5, 1, NOW)  # never rolled up: dirty, however old
-    assert rollup(table).slots_folded == 0
-    assert rolled_up(table) == live(table) == 5
-
-
 def test_a_slot_that_does_not_say_when_it_was_counted_in_stays() -> None:
     table = MemoryTable()
     idle(table)
@@ -83,40 +57,6 @@ def test_what_there_are_many_of_goes_in_several_transactions() -> None:
     count(table, NEW, 1, 2, LATER)
     assert rollup(table).slots_folded == 150
     assert (table.sizes, rolled_up(table), live(table)) == ((100, 52), 151, 151)
-
-
-def test_a_fold_continues_over_a_total_that_was_written_meanwhile() -> None:
-    """A total that is rolled up at once is written for each batch: a fold must not wait for it."""
-
-    class Interrupted(MemoryTable):
-        is_written = False
-
-        def transact(self, writes: Sequence[Write]) -> None:
-            if not self.is_written:
-                self.is_written = True
-                count(self, NEW, 100, 9, LATER)
-                assert TotalWriter(self, LEDGER).write_total(COUNT) is not None
-            super().transact(writes)
-
-    table = Interrupted()
-    idle(table)
-    assert rollup(table).slots_folded == 2
-    assert rolled_up(table) == live(table) == 113
-    assert set(table.items) == {NEW, TOTAL, dirty_shards.MAX_REMEMBERED}
-
-
-def test_a_slot_that_was_folded_and_has_come_as_far_again_is_not_as_read() -> None:
-    table = MemoryTable()
-    idle(table)
-    as_read = table.items[OLD]
-    rollup(table)
-    count(table, OLD, 100, 9, LATER)
-    rollup(table)
-    assert slots.read_revision(table.items[OLD]) == slots.read_revision(as_read)
-    with pytest.raises(TransactionFailedError) as failed:
-        table.transact(total_items.fold_idle_slots(table.items[TOTAL], [as_read])[0])
-    assert set(failed.value.refused) == {0}
-    assert live(table) == 113
 
 
 def test_the_part_that_a_rebuild_fills_is_of_no_stream_shard() -> None:

@@ -53,32 +53,3 @@ def test_a_total_and_its_base_have_as_many_parts_as_a_declaration_allows() -> No
     assert total_items.read_base(folded) == amount
     assert reader.read_rolled_up_amount(table, TALLY) == amount
     assert reader.read_live_amount(table, TALLY) == amount
-
-
-def test_a_new_total_keeps_the_base_and_nothing_of_the_total_before_it() -> None:
-    table = MemoryTable()
-    live, kept = build_amount(3), build_amount(2, 5)
-    idle = [build_idle_slot("slot#s", live), build_idle_slot("kept#s", kept)]
-    for slot in idle:
-        table.items[ItemKey(TALLY, slot["SK"]["S"])] = slot
-    put_total(table, build_amount(9), ItemKey("ranking", "7"))
-    writes, folded = total_items.fold_idle_slots(table.items[TOTAL], idle)
-    table.transact(writes)
-    assert folded["GSI3SK"] == {"S": "7"}  # a fold changes the base only
-    assert put_total(table, build_amount(1))
-    total = table.items[TOTAL]
-    assert total_items.read_base(total) == live + kept
-    assert slots.read_amount(total) == build_amount(1)
-    assert "GSI3PK" not in total
-    assert slots.read_revision(total) == 3
-
-
-def test_a_total_is_put_only_over_the_one_that_was_read() -> None:
-    table = MemoryTable()
-    first = total_items.write_total(TALLY, None, build_amount(1), None, 1)
-    assert try_put(table, first)
-    assert not try_put(table, first)
-    older = table.items[TOTAL]
-    assert put_total(table, build_amount(2))
-    assert not try_put(table, total_items.write_total(TALLY, older, build_amount(3), None, 1))
-    assert slots.read_amount(table.items[TOTAL]) == build_amount(2)

@@ -15,7 +15,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import try_put
 from daicho.storage.requests import Put
 from daicho.storage.table import Table
-from daicho.tally.watermark import LAG, TERM, WATERMARK_KEY, Watermark, read_as_of, store_watermark
+from daicho.tally.watermark import TERM, WATERMARK_KEY, Watermark, read_as_of, store_watermark
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.clock import SimulatedClock
 
@@ -29,16 +29,6 @@ def run(watermark: Watermark, minute: int, live: str, *, is_complete: bool = Tru
     raised = watermark.advance(live, at, at, is_complete=is_complete)
     assert raised is not None
     return raised
-
-
-def test_totals_have_their_time_when_every_read_shows_them() -> None:
-    watermark = run(run(run(Watermark(), 0, EARLY), 1, LATE), 2, LATEST)
-    since = START + 2 * MINUTE
-    assert watermark.since == since
-    soon = since + LAG - dt.timedelta(seconds=1)
-    assert watermark.get_as_of(soon, rolled_up=True) == dt.datetime.fromisoformat(EARLY)
-    assert watermark.get_as_of(since + LAG, rolled_up=True) == dt.datetime.fromisoformat(LATE)
-    assert watermark.get_as_of(since, rolled_up=False) == dt.datetime.fromisoformat(LATEST)
 
 
 class Stack:
@@ -132,12 +122,3 @@ def test_it_is_read_as_it_was_stored() -> None:
     assert try_put(stack.table, store_watermark(run(Watermark(), 0, EARLY)))
     assert try_put(stack.table, store_watermark(wanted))
     assert Watermark.from_item(stack.table.get(WATERMARK_KEY)) == wanted
-
-
-def test_of_two_runs_that_overlap_the_first_one_stores_it() -> None:
-    stack = Stack()
-    for stored in (Watermark(), run(Watermark(), 0, EARLY)):
-        first, second = (run(stored, stored.revision + 1, live) for live in (EARLY, LATE))
-        assert try_put(stack.table, store_watermark(first))
-        assert not try_put(stack.table, store_watermark(second))
-        assert Watermark.from_item(stack.table.get(WATERMARK_KEY)).live == EARLY

@@ -289,12 +289,6 @@ def test_head_has_the_headers_of_get_and_no_body(
     assert (head.status, head.headers) == (shown.status, shown.headers)
 
 
-def test_head_is_listed_where_get_is(client: Client) -> None:
-    assert client("TRACE", "/contacts/1").headers["Allow"] == "DELETE, GET, HEAD, PATCH, PUT"
-    assert client("GET", "/contacts/1/categories/b").headers["Allow"] == "DELETE, PUT"
-    assert client("POST", "/docs").headers["Allow"] == "GET, HEAD"
-
-
 def test_an_answer_too_large_for_lambda_comes_in_more_pages(client: Client, book: FakeBook) -> None:
     for number in range(30):
         book.create(Contact(id=str(number), name="n", nickname="題" * 100_000))

@@ -13,7 +13,6 @@ from daicho.storage.requests import ConditionCheck, Put, Update
 from daicho.write.idempotency import KEPT_SECONDS, IdempotentRequest, RequestRecord, StoredAnswer
 from tests.support.table_books import NOON
 
-ASKED = ("PUT", "/notes/1", {"a": "1"}, '{"text": "x", "n": 1}')
 CREATED = StoredAnswer(201, {"ETag": '"1"', "Location": "/notes/1"}, '{"id":"1"}')
 LATER = NOON + dt.timedelta(seconds=KEPT_SECONDS)
 

@@ -21,8 +21,6 @@ TITLED = SearchPlan("titled", 1, ("title",), (1, 2, 3, 5, 8))
 OF_ARTIST = ListingPlan("of_artist", 1, (Part("artist"),), ("created_at",))
 CHART = AggregatePlan("chart", 1, "count", None, (Part("artist"),), (), ranked=True)
 COUNT = AggregatePlan("count", 1, "count", None, (), ())
-KEPT = AggregatePlan("kept", 1, "count", None, (), (), on_expiry="keep")
-REVENUE = AggregatePlan("revenue", 1, "sum", "price", (Part("artist"),), (), ranked=True)
 FIELDS = {"id": "str", "title": "str", "artist": "str", "price": "decimal"}
 VALUES = {"title": "Aja", "artist": "dan"}
 WEEK = ExpiryPlan(604_800, archive=True)

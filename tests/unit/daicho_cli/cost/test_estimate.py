@@ -10,7 +10,6 @@ from daicho.plan import SearchPlan, ThroughPlan
 from daicho_cli.cost.estimate import STACK, Estimate, Work, estimate_units
 from daicho_cli.cost.traffic import Traffic, TrafficError, parse_traffic
 from daicho_cli.cost.units import Units, sum_units
-from daicho_cli.cost.writes import EntityShape
 from tests.unit.daicho_cli.cost.plans import COUNT, OF_ARTIST, VALUES, generation, ledger
 
 SONG = generation(listings=(OF_ARTIST,), aggregates=(COUNT,))
@@ -87,23 +86,6 @@ def test_a_search_reaches_the_names_of_other_items() -> None:
     estimate = estimate_units(ledger(song, generation("Artist")), parse_traffic(data))
     # 100 artists of some 150 bytes are 15 KB, read without consistency.
     assert select(estimate, "Song", "reads").read == 0.5 + 2.0
-
-
-def test_sections_and_shapes() -> None:
-    document = generation("Document", split="sections")
-    example = {"title": "x", "sections": {"a": 1, "b": 2}}
-    sections = {"changes": 10, "reads": 5}
-    data = {
-        "entities": {
-            "Document": {"examples": [example], "sections": sections},
-            "Song": {"creates": 1, "examples": [VALUES]},
-        }
-    }
-    shapes = {"Song": EntityShape(copied={"price": False})}
-    estimate = estimate_units(ledger(document, generation()), parse_traffic(data), shapes)
-    assert select(estimate, "Document", "items") == Units(read=20, write=40)
-    assert select(estimate, "Document", "reads") == Units(read=10)
-    assert select(estimate, "Song", "items") == Units(read=1, write=1)
 
 
 @pytest.mark.parametrize(

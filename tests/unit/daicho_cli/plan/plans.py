@@ -23,7 +23,6 @@ COUNT = AggregatePlan("by_country", 0, "count", None, (Part("country"),), ())
 VOTES = CounterPlan("votes", 0, (Part("country"),), (), 4)
 FIELDS = {"id": "str", "name": "str", "country": "str"}
 PLAIN = EntityPlan("User", FIELDS, KeyPlan(("id",), ()), searches=(SEARCH,))
-SHARDED = replace(LISTED, shards=4)
 RESHAPED = replace(LISTED, order=("name",))
 
 

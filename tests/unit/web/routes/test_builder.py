@@ -36,12 +36,6 @@ def test_literals_come_before_variables() -> None:
     assert paths.index("/contacts/count") < paths.index("/contacts/{id}")
 
 
-def test_operation_ids_are_unique() -> None:
-    ids = [each.id for each in build_operations(Daicho(*TOYS))]
-    assert len(ids) == len(set(ids))
-    assert "list_contact_orders" in ids
-
-
 class Mixed(Entity):
     id: str = uid()
     name: str = field()

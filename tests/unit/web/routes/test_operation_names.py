@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 
 from daicho import Entity, Key, field, uid
-from daicho.declare.registry import Daicho
 from daicho.web.http.operation import Operation, QueryVariant, Reply
-from daicho.web.routes.builder import build_operations
 from daicho.web.routes.operation_names import name_operations
-from tests.support.sample_domain import TOYS
 
 
 class Movie(Entity):
@@ -67,8 +64,3 @@ def test_no_two_operations_have_one_name() -> None:
         "put_place_2",
     ]
     assert name("GET /jobs/{id}", taken=("get_job",)) == ["get_job_by_id"]
-
-
-def test_the_names_of_the_toys_are_unique() -> None:
-    ids = [operation.id for operation in build_operations(Daicho(*TOYS))]
-    assert len(ids) == len(set(ids))
