@@ -108,6 +108,7 @@ def main() -> None:
     )
     from daicho_cli.local.journal import FILE, Journal  # noqa: PLC0415
     from daicho_cli.local.restored_state import MiniStack  # noqa: PLC0415
+    from daicho_cli.local.sorted_partitions import SortedPartitions  # noqa: PLC0415
 
     sys.path.pop()
     allow_no_body(app)
@@ -115,6 +116,7 @@ def main() -> None:
     journal = Journal(Path(persistence.STATE_DIR) / FILE)
     DurableState(journal, MiniStack(app, persistence, *services))
     index_expiries(dynamodb)
+    SortedPartitions(dynamodb)
     remember_parsed_texts(dynamodb, _dynamodb_keywords)
     repeat_unsent_invocations(lambda_runtime.Worker)
     mark_end_of_log(lambda_runtime)

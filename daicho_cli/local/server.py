@@ -299,15 +299,25 @@ def _check_name() -> None:
 
 
 def _check_port(port: int) -> None:
+    until = time.monotonic() + SECONDS_TO_SHOW
+    while not _is_free(port):
+        # A process that was killed has its port for an instant longer than its command line.
+        if time.monotonic() > until:
+            raise LocalError(
+                f"port {port} is taken by another program; choose another: "
+                f"PORT={port + 34 if port < 65000 else 4600} make up"
+            )
+        time.sleep(0.05)
+
+
+def _is_free(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
-            raise LocalError(
-                f"port {port} is taken by another program; choose another: "
-                f"PORT={port + 34 if port < 65000 else 4600} make up"
-            ) from None
+            return False
+    return True
 
 
 def _wait_until_healthy(instance: LocalInstance, process: Background) -> None:
