@@ -200,6 +200,26 @@ def test_what_cannot_be_saved_is_refused_and_said(alone: LocalInstance) -> None:
     assert dynamodb.get_item(TableName="things", Key=KEY)["Item"]["n"] == {"N": "3"}
 
 
+def test_a_connection_is_refused_while_too_many_files_are_open(alone: LocalInstance) -> None:
+    kept = open_client(alone, "dynamodb")
+    kept.put_item(TableName="things", Item=KEY)
+    pid = server.find_program(alone).pid
+    assert pid
+    soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (files, hard))
+    for _ in range(2):
+        with pytest.raises(ClientError, match="too many open files"):
+            open_client(alone, "dynamodb").put_item(TableName="things", Item=KEY)
+    kept.put_item(TableName="things", Item={**KEY, "n": {"N": "1"}})
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
+    assert open_client(alone, "dynamodb").get_item(TableName="things", Key=KEY)["Item"]["n"]
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (files, hard))
+    assert server.stop(alone)
+    server.start(alone)
+    assert server.read_health(alone)["found"].startswith("1 items")
+
+
 BOUNDS: dict[str, tuple[dict[str, str], Callable[[str], bool]]] = {
     "": ({}, lambda _: True),
     " AND begins_with(#sk, :prefix)": ({":prefix": "2"}, lambda sk: sk.startswith("2")),
