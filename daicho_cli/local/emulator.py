@@ -71,7 +71,7 @@ def refuse_without_files() -> None:
                     connection.sendall(f"{head}\r\nConnection: close\r\n\r\n{REFUSAL}".encode())
         spare.append(os.open(os.devnull, os.O_RDONLY))
 
-    asyncio.BaseEventLoop.default_exception_handler = handle  # type: ignore[method-assign]
+    asyncio.BaseEventLoop.default_exception_handler = handle  # type: ignore[method-assign, assignment]
 
 
 def allow_no_body(app: Any) -> None:
@@ -131,6 +131,7 @@ def main() -> None:
     from ministack.core import lambda_runtime, persistence  # noqa: PLC0415
     from ministack.services import (  # noqa: PLC0415
         _dynamodb_keywords,
+        apigateway,
         cloudformation,
         dynamodb,
         lambda_svc,
@@ -144,6 +145,7 @@ def main() -> None:
     from daicho_cli.local.fast_table import (  # noqa: PLC0415
         index_expiries,
         remember_parsed_texts,
+        remember_signatures,
     )
     from daicho_cli.local.journal import FILE, Journal  # noqa: PLC0415
     from daicho_cli.local.restored_state import MiniStack  # noqa: PLC0415
@@ -158,6 +160,7 @@ def main() -> None:
     index_expiries(dynamodb)
     SortedPartitions(dynamodb)
     remember_parsed_texts(dynamodb, _dynamodb_keywords)
+    remember_signatures(apigateway)
     repeat_unsent_invocations(lambda_runtime.Worker)
     mark_end_of_log(lambda_runtime)
     sys.argv[1:] = []

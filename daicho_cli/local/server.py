@@ -207,17 +207,10 @@ def start(instance: LocalInstance) -> bool:
         raise LocalError(f"MiniStack is not installed at {python}; start it by make up")
     for folder in ("state", "tmp"):
         (instance.data / folder).mkdir(parents=True, exist_ok=True)
-    protect_keys(instance)
     (instance.folder / "port").write_text(str(instance.port), encoding="ascii")
     process.start([python, PROGRAM, instance.folder], _settings(instance))
     _wait_until_healthy(instance, process)
     return True
-
-
-def protect_keys(instance: LocalInstance) -> None:
-    """Let only the owner read the signing keys that an earlier version of this command left."""
-    for key in (instance.data / "state").rglob("*.pem"):
-        key.chmod(0o600)
 
 
 def stop(instance: LocalInstance) -> bool:

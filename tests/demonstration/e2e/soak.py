@@ -142,7 +142,7 @@ class Load:
         return path
 
     def _post(self, path: str, body: Any, number: int) -> str:
-        key = {"idempotency-key": f"soak-{number}"}
+        key = {"idempotency-key": f"{path}#{number}".replace("/", ".")}
         answer = self._api.post(path, json=body, headers=key).raise_for_status()
         return str(answer.json()["id"])
 
@@ -169,6 +169,7 @@ class Load:
         name, pool = f"soak-{number}", self.stack["user_pool"]
         with contextlib.suppress(self.cognito.exceptions.UsernameExistsException):
             self.cognito.admin_create_user(UserPoolId=pool, Username=name)
+        time.sleep(1)  # the local AWS saves all users with each
         return name
 
     def _add_once(self, number: int) -> str:

@@ -1,4 +1,4 @@
-"""``make local-speed``: the speed of the local AWS beside thresholds; exit code 1 if one is missed."""
+"""``make local-speed``: the speed of the local AWS beside thresholds; exit code 1 on a miss."""
 
 from __future__ import annotations
 
