@@ -54,7 +54,10 @@ class SortedPartitions:
 
     def query(self, data: Any) -> Any:
         """Answer a query, from a table with only the items of the page if that is possible."""
-        table = self._narrow(data)
+        try:
+            table = self._narrow(data)
+        except (KeyError, TypeError):  # the request is wrong: MiniStack describes how
+            table = None
         if table is None:
             return self._query(data)
         tables = {**self._dynamodb.__dict__, "_tables": {data["TableName"]: table}}
@@ -92,11 +95,8 @@ class SortedPartitions:
         names, values = data["ExpressionAttributeNames"], data["ExpressionAttributeValues"]
         bounds = {name: value.get("S") for name, value in values.items()}
         pk_name, sk_name, _ = dynamodb._resolve_index_keys(table, index)
-        if (
-            names["#pk"] != pk_name
-            or names.get("#sk", sk_name) != sk_name
-            or None in bounds.values()
-        ):
+        are_keys = names["#pk"] == pk_name and names.get("#sk", sk_name) == sk_name
+        if not are_keys or None in bounds.values() or "FilterExpression" in data:
             return None
         pk = bounds.pop(":pk")
         keys = self._sort(table, index, pk)
@@ -107,29 +107,25 @@ class SortedPartitions:
         after = tuple(start[name]["S"] for name in shown) if start else None
         page = keys[select_page(keys, bounds, after, data)]
         if index:
-            return {
-                **table,
-                dynamodb._INDEX_MEMBERS: {index: {pk: {key[1:]: None for key in page}}},
-            }
+            members = {index: {pk: {key[1:]: None for key in page}}}
+            return {**table, dynamodb._INDEX_MEMBERS: members}
         return {**table, "items": {pk: {key[2]: items[pk][key[2]] for key in page}}}
 
     def _sort(self, table: Any, index: str, pk: str) -> list[Key] | None:
         """The sorted keys of a partition; None if it is short, or they are no strings."""
         partition, items = (table["TableId"], index, pk), table["items"]
-        if index:
-            members = self._dynamodb._index_members(table)[index].get(pk, ())
-        else:
-            members = [(pk, sk) for sk in items.get(pk, ())]
-        if len(members) <= FEW:
+        members = self._dynamodb._index_members(table)[index] if index else items
+        if len(members.get(pk, ())) <= FEW:
             return None
         if partition not in self._keys:
+            located = members[pk] if index else ((pk, sk) for sk in items[pk])
             keys = sorted(
                 key
-                for member in members
+                for member in located
                 for at, key in self._locate(table, member, items[member[0]][member[1]])
                 if at == partition
             )
-            if len(keys) != len(members):
+            if len(keys) != len(members[pk]):
                 return None
             self._keys[partition] = keys
         return self._keys[partition]

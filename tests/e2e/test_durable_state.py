@@ -281,3 +281,10 @@ def test_a_query_of_a_long_partition_reads_it_in_order(alone: LocalInstance, ind
         dynamodb.put_item(TableName="things", Item=moved)
         stored.remove("22")
     check()
+    wrong: Any = {
+        "TableName": "things",
+        "IndexName": "absent",
+        "KeyConditionExpression": "#pk = :pk",
+    }
+    with pytest.raises(ClientError, match="ValidationException"):
+        dynamodb.query(**wrong, ExpressionAttributeValues={":pk": {"S": "a"}})
