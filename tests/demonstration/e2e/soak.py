@@ -301,6 +301,7 @@ class Soak:
         stack = self.load.stack
         with client(stack, TENANT) as api:
             delivered(api)
+            eventually(lambda: api.get("/artist-names").is_success, bool)  # it is built
         roll_up(stack)
         with self._open_client_of_deleted() as api:
             job = eventually(
@@ -517,17 +518,14 @@ def main() -> int:
         instance = LocalInstance(folder, free_port(), changing.project)
         lifecycle.reset(instance, say)
         lifecycle.up(instance, lambda _: None, with_sample=False)
-        soak = Soak(changing, instance, given.seed)
+        soak, missed = Soak(changing, instance, given.seed), 1
         try:
             soak.run(given.minutes)
             missed = soak.report(folder.with_suffix(".svg"))
         except subprocess.CalledProcessError as error:
             say(f"{error}: see {instance.logs / 'soak.log'}")
-            missed = 1
-        if missed:
-            lifecycle.down(instance, say)
-        else:
-            lifecycle.reset(instance, say)
+        finally:
+            (lifecycle.down if missed else lifecycle.reset)(instance, say)
     return int(missed > 0)
 
 
