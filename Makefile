@@ -174,7 +174,7 @@ integration: $(TOOLS) $(PROGRAMS) ## Handlers over Dynoxide (DYNOXIDE=none: over
 delivery: $(TOOLS) ## The stream path under faults
 	$(call run_tests,delivery,-n 2)
 
-.PHONY: trials delivery-soak soak-kill
+.PHONY: trials delivery-soak soak local-speed
 trials: $(TOOLS) .local/.programs ## The long tests at their whole size: before a release, or a change of what they test
 	@TRIALS=1 $(PYTEST) $(call find_suites,integration/commands integration/tenants integration/web) -n 2 --dist loadfile -q
 	@TRIALS=1 $(PYTEST) tests/trials tests/package/test_layer.py tests/integration/values/test_drawn_requests.py -q
@@ -187,8 +187,11 @@ delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules 
 	@$(BIN)/python -m tests.delivery.soak --seed $(or $(SEED),1) \
 		$(if $(SCHEDULES),--schedules $(SCHEDULES)) $(if $(PROFILE),--profile "$(PROFILE)")
 
-soak-kill: $(TOOLS) .local/.programs ## SIGKILL of local processes under load: nothing acknowledged is lost (TIMES=50, SEED=1)
-	@$(BIN)/python -m tests.demonstration.e2e.soak_kill --times $(or $(TIMES),50) $(if $(SEED),--seed $(SEED))
+soak: $(TOOLS) .local/.programs ## The local AWS under load, kills, faults and changes: nothing is lost or miscounted (MINUTES=10, SEED=1)
+	@$(BIN)/python -m tests.demonstration.e2e.soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+
+local-speed: $(TOOLS) .local/.programs ## How fast the local AWS is, beside thresholds: on a machine that does nothing else
+	@$(BIN)/python -m tests.demonstration.e2e.local_speed
 
 mutation-check: $(VENV)/.requirements ## Faults planted in the code: what finds each, and how soon (FAULTS='no fence', MIXED=1)
 	@$(BIN)/python -m tests.delivery.mutants.mutation_check $(if $(MIXED),--mixed) \

@@ -12,7 +12,11 @@ Started as a program: ``python emulator.py FOLDER``; the folder only marks the p
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import errno
+import json
+import os
 import queue
 import sys
 from collections.abc import Callable
@@ -33,6 +37,41 @@ MARKING_HANDLER = f"""_found_handler = getattr(mod, handler_name)
                 return _found_handler(event, context)
             finally:
                 print({END_OF_LOG!r}, file=sys.stderr, flush=True)"""
+
+
+REFUSAL = json.dumps(
+    {
+        "__type": "InternalServerError",
+        "message": "The local AWS has too many open files. No new connection is accepted until "
+        "others end; ulimit -n before make up allows more",
+    }
+)
+SECONDS_TO_READ = 0.5
+
+
+def refuse_without_files() -> None:
+    """Answer a connection with 503 while too many files are open: else its client waits long."""
+    report = asyncio.BaseEventLoop.default_exception_handler
+    spare = [os.open(os.devnull, os.O_RDONLY)]
+
+    def handle(loop: Any, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        is_full = isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
+        if not is_full or "socket" not in context:
+            report(loop, context)
+            return
+        os.close(spare.pop())
+        with contextlib.suppress(OSError):  # nobody waits any more, or it has gone
+            while True:
+                connection, _ = context["socket"]._sock.accept()
+                with connection:
+                    connection.settimeout(SECONDS_TO_READ)
+                    connection.recv(1_000_000)
+                    head = f"HTTP/1.1 503 Service Unavailable\r\nContent-Length: {len(REFUSAL)}"
+                    connection.sendall(f"{head}\r\nConnection: close\r\n\r\n{REFUSAL}".encode())
+        spare.append(os.open(os.devnull, os.O_RDONLY))
+
+    asyncio.BaseEventLoop.default_exception_handler = handle  # type: ignore[method-assign, assignment]
 
 
 def allow_no_body(app: Any) -> None:
@@ -92,6 +131,7 @@ def main() -> None:
     from ministack.core import lambda_runtime, persistence  # noqa: PLC0415
     from ministack.services import (  # noqa: PLC0415
         _dynamodb_keywords,
+        apigateway,
         cloudformation,
         dynamodb,
         lambda_svc,
@@ -105,17 +145,22 @@ def main() -> None:
     from daicho_cli.local.fast_table import (  # noqa: PLC0415
         index_expiries,
         remember_parsed_texts,
+        remember_signatures,
     )
     from daicho_cli.local.journal import FILE, Journal  # noqa: PLC0415
     from daicho_cli.local.restored_state import MiniStack  # noqa: PLC0415
+    from daicho_cli.local.sorted_partitions import SortedPartitions  # noqa: PLC0415
 
     sys.path.pop()
     allow_no_body(app)
+    refuse_without_files()
     services = (dynamodb, lambda_svc, s3, stepfunctions, cloudformation)
     journal = Journal(Path(persistence.STATE_DIR) / FILE)
     DurableState(journal, MiniStack(app, persistence, *services))
     index_expiries(dynamodb)
+    SortedPartitions(dynamodb)
     remember_parsed_texts(dynamodb, _dynamodb_keywords)
+    remember_signatures(apigateway)
     repeat_unsent_invocations(lambda_runtime.Worker)
     mark_end_of_log(lambda_runtime)
     sys.argv[1:] = []

@@ -1,7 +1,8 @@
-"""Makes MiniStack's DynamoDB faster: an index of expiries, and expressions that are parsed once."""
+"""Makes MiniStack faster: an index of expiries; texts are parsed and signatures verified once."""
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import Any
 
@@ -72,6 +73,23 @@ def remember_parsed_texts(dynamodb: Any, keywords: Any) -> None:
     for module in (dynamodb, keywords):
         module._tokenize = _remember_list(module._tokenize)
     dynamodb._condition_syntax_error = _remember(dynamodb._condition_syntax_error)
+    parse = dynamodb._parse_partiql
+    last: list[Any] = [None, None, None]
+
+    def parse_once(statement: Any, parameters: Any) -> Any:
+        # A batch parses each statement, and its execution the same objects once more.
+        if last[0] is not statement or last[1] is not parameters:
+            last[:] = statement, parameters, parse(statement, parameters)
+        return last[2]
+
+    dynamodb._parse_partiql = parse_once
+
+
+def remember_signatures(gateway: Any) -> None:
+    """Verify the signature of each token once. Its times are compared for each request."""
+    verify = gateway._verify_rs256_signature
+    remembered = lru_cache(TEXTS)(lambda token, key: verify(token, json.loads(key)))
+    gateway._verify_rs256_signature = lambda token, key: remembered(token, json.dumps(key))
 
 
 def _remember(parse: Any) -> Any:

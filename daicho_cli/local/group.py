@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import re
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from daicho_cli.local.instance import LocalError, LocalInstance
 from daicho_cli.local.programs import install_programs
 
 NEWEST = 200
+NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC)
 _FUNCTION = re.compile(r"/(?:Projector)?(\w+?)(?:Function)?Logs[0-9A-F]{8}$")
 _STACK_ID = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 """The end of the names that contain the id of their stack."""
@@ -71,6 +73,10 @@ class _Group(TyperGroup):
             _end(str(trouble), trouble)
         except EndpointConnectionError as trouble:
             _end("the local AWS does not run; make up starts it", trouble)
+        except OSError as trouble:
+            if trouble.errno not in NOT_WRITABLE:
+                raise
+            _end(f"cannot write {trouble.filename}: {trouble.strerror}", trouble)
 
 
 app = typer.Typer(cls=_Group, no_args_is_help=True, add_completion=False, help=SUMMARY)

@@ -88,11 +88,6 @@ class LocalInstance:
         return self.folder / "log"
 
     @property
-    def outputs(self) -> Path:
-        """The file of the deployment's outputs."""
-        return self.folder / "outputs.json"
-
-    @property
     def stack_file(self) -> Path:
         """The file with all values that a client needs: see `write_stack`."""
         return self.folder / "stack.json"

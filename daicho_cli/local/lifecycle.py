@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import json
 import os
 import shutil
 import signal
@@ -23,6 +22,7 @@ from daicho.project import Project
 from daicho.runtime.token_claims import OPERATOR
 from daicho.web.routes.builder import build_operations
 from daicho_cli.local.calls import Call, make_first_call
+from daicho_cli.local.deployed import NONE, compute_digest, read_digest, write_digest
 from daicho_cli.local.environment import REGION
 from daicho_cli.local.instance import ACCOUNT, LocalError, LocalInstance
 from daicho_cli.local.programs import LAYER, MINISTACK, install_programs, is_outdated
@@ -40,7 +40,7 @@ from daicho_cli.local.users import ADMIN, PASSWORD, TENANTS, make_token, make_to
 
 CDK = "node/node_modules/.bin/cdk"
 """Below the folder of programs."""
-NONE: Mapping[str, str] = {}
+NO_OPTIONS: Mapping[str, str] = {}
 NEVER_COMPLETE = (
     *("CREATE_IN_PROGRESS", "CREATE_FAILED"),
     *("ROLLBACK_IN_PROGRESS", "ROLLBACK_FAILED", "ROLLBACK_COMPLETE"),
@@ -57,14 +57,13 @@ def bootstrap(instance: LocalInstance) -> None:
 
 
 def deploy(
-    instance: LocalInstance, faults: float | None = None, options: Mapping[str, str] = NONE
+    instance: LocalInstance, faults: float | None = None, options: Mapping[str, str] = NO_OPTIONS
 ) -> dict[str, str]:
-    """Run ``cdk deploy`` for the stage local; return its outputs.
+    """Run ``cdk deploy`` for the stage local, unless it would change nothing; return its outputs.
 
     ``faults``: the share of the projector's writes that are to fail on purpose. ``options``: other
     context options of the deployment.
     """
-    arguments = ("--require-approval", "never", "--outputs-file", str(instance.outputs))
     given = {
         "stage": "local",
         "local_layer": instance.programs / "layer",
@@ -73,12 +72,16 @@ def deploy(
         **({"faults": faults} if faults else {}),
         **options,
     }
-    context = [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
-    output = ("--output", str(instance.folder / "cdk.out"))
-    _cdk(instance, "deploy", instance.stack_name, *context, *output, *arguments)
-    content = json.loads(instance.outputs.read_text(encoding="utf-8"))
-    outputs: dict[str, str] = content[instance.stack_name]
-    return outputs
+    digest = compute_digest(instance, given)
+    if read_digest(instance) != digest or not _has_stack(instance, instance.stack_name):
+        write_digest(instance, NONE)
+        context = [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
+        output = ("--output", str(instance.folder / "cdk.out"))
+        arguments = (*context, *output, "--require-approval", "never")
+        _cdk(instance, "deploy", instance.stack_name, *arguments)
+        write_digest(instance, digest)
+    (stack,) = _describe_stack(instance, instance.stack_name)
+    return {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
 
 
 def copy_ledger(instance: LocalInstance) -> Path:
@@ -99,12 +102,15 @@ def _has_stack(instance: LocalInstance, name: str) -> bool:
 
 def read_status(instance: LocalInstance, name: str) -> str:
     """The status of a stack; "" if there is none."""
+    return "".join(stack["StackStatus"] for stack in _describe_stack(instance, name))
+
+
+def _describe_stack(instance: LocalInstance, name: str) -> list[Any]:
     client = instance.session().client("cloudformation", endpoint_url=instance.endpoint)
     try:
-        (stack,) = client.describe_stacks(StackName=name)["Stacks"]
+        return list(client.describe_stacks(StackName=name)["Stacks"])
     except ClientError:
-        return ""
-    return str(stack["StackStatus"])
+        return []
 
 
 def _cdk(instance: LocalInstance, command: str, *arguments: str) -> None:
@@ -264,8 +270,7 @@ def _forget(instance: LocalInstance) -> None:
     abandon(instance)
     for folder in (instance.data, *(instance.folder / name for name in ("cdk.out", "ledgers"))):
         shutil.rmtree(folder, ignore_errors=True)
-    for file in (instance.stack_file, instance.outputs):
-        file.unlink(missing_ok=True)
+    instance.stack_file.unlink(missing_ok=True)
 
 
 def find_half_made(instance: LocalInstance) -> str:

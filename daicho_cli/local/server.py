@@ -207,17 +207,10 @@ def start(instance: LocalInstance) -> bool:
         raise LocalError(f"MiniStack is not installed at {python}; start it by make up")
     for folder in ("state", "tmp"):
         (instance.data / folder).mkdir(parents=True, exist_ok=True)
-    protect_keys(instance)
     (instance.folder / "port").write_text(str(instance.port), encoding="ascii")
     process.start([python, PROGRAM, instance.folder], _settings(instance))
     _wait_until_healthy(instance, process)
     return True
-
-
-def protect_keys(instance: LocalInstance) -> None:
-    """Let only the owner read the signing keys that an earlier version of this command left."""
-    for key in (instance.data / "state").rglob("*.pem"):
-        key.chmod(0o600)
 
 
 def stop(instance: LocalInstance) -> bool:
@@ -299,15 +292,25 @@ def _check_name() -> None:
 
 
 def _check_port(port: int) -> None:
+    until = time.monotonic() + SECONDS_TO_SHOW
+    while not _is_free(port):
+        # A process that was killed has its port for an instant longer than its command line.
+        if time.monotonic() > until:
+            raise LocalError(
+                f"port {port} is taken by another program; choose another: "
+                f"PORT={port + 34 if port < 65000 else 4600} make up"
+            )
+        time.sleep(0.05)
+
+
+def _is_free(port: int) -> bool:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
-            raise LocalError(
-                f"port {port} is taken by another program; choose another: "
-                f"PORT={port + 34 if port < 65000 else 4600} make up"
-            ) from None
+            return False
+    return True
 
 
 def _wait_until_healthy(instance: LocalInstance, process: Background) -> None:

@@ -218,6 +218,10 @@ def test_no_answer_is_wrong_while_declarations_change_and_return(trial: Trial) -
     with trial.reading("ListingAdded.country", "FigureAdded.buyers", "GroupChanged.revenue"):
         stack.deploy()
         trial.check(OF_NEW)
+    log = stack.instance.logs / "cdk-deploy.log"
+    deployed_at = log.stat().st_mtime_ns
+    stack.deploy()
+    assert log.stat().st_mtime_ns == deployed_at  # nothing has changed since
     trial.write(20)
     trial.write(1, status="paid", country="fr")
     trial.check(OF_NEW)

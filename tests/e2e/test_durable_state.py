@@ -8,7 +8,7 @@ import os
 import resource
 import signal
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,17 @@ TABLE: dict[str, Any] = {
     "AttributeDefinitions": [
         {"AttributeName": "PK", "AttributeType": "S"},
         {"AttributeName": "SK", "AttributeType": "S"},
+        {"AttributeName": "HK", "AttributeType": "S"},
+    ],
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": "by-H",
+            "KeySchema": [
+                {"AttributeName": "HK", "KeyType": "HASH"},
+                {"AttributeName": "SK", "KeyType": "RANGE"},
+            ],
+            "Projection": {"ProjectionType": "ALL"},
+        }
     ],
     "BillingMode": "PAY_PER_REQUEST",
     "StreamSpecification": {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
@@ -187,3 +198,93 @@ def test_what_cannot_be_saved_is_refused_and_said(alone: LocalInstance) -> None:
     assert server.stop(alone)
     server.start(alone)
     assert dynamodb.get_item(TableName="things", Key=KEY)["Item"]["n"] == {"N": "3"}
+
+
+def test_a_connection_is_refused_while_too_many_files_are_open(alone: LocalInstance) -> None:
+    kept = open_client(alone, "dynamodb")
+    kept.put_item(TableName="things", Item=KEY)
+    pid = server.find_program(alone).pid
+    assert pid
+    soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (files, hard))
+    for _ in range(2):
+        with pytest.raises(ClientError, match="too many open files"):
+            open_client(alone, "dynamodb").put_item(TableName="things", Item=KEY)
+    kept.put_item(TableName="things", Item={**KEY, "n": {"N": "1"}})
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (soft, hard))
+    assert open_client(alone, "dynamodb").get_item(TableName="things", Key=KEY)["Item"]["n"]
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (files, hard))
+    assert server.stop(alone)
+    server.start(alone)
+    assert server.read_health(alone)["found"].startswith("1 items")
+
+
+BOUNDS: dict[str, tuple[dict[str, str], Callable[[str], bool]]] = {
+    "": ({}, lambda _: True),
+    " AND begins_with(#sk, :prefix)": ({":prefix": "2"}, lambda sk: sk.startswith("2")),
+    " AND #sk BETWEEN :low AND :high": (
+        {":low": "15", ":high": "30"},
+        lambda sk: "15" <= sk <= "30",
+    ),
+    " AND #sk >= :low": ({":low": "44"}, lambda sk: sk >= "44"),
+    " AND #sk <= :high": ({":high": "30"}, lambda sk: sk <= "30"),
+    " AND #sk < :below": ({":below": "30"}, lambda sk: sk < "30"),
+}
+
+
+@pytest.mark.parametrize("index", ["", "by-H"])
+def test_a_query_of_a_long_partition_reads_it_in_order(alone: LocalInstance, index: str) -> None:
+    dynamodb = open_client(alone, "dynamodb")
+    name = "HK" if index else "PK"
+
+    def name_key(sk: str, partition: str) -> dict[str, dict[str, str]]:
+        pk = f"{partition}{int(sk) % 7}" if index else partition
+        return {"PK": {"S": pk}, "SK": {"S": sk}}
+
+    def put(sk: str, partition: str) -> None:
+        item = {**name_key(sk, partition), "HK": {"S": partition}}
+        dynamodb.put_item(TableName="things", Item=item)
+
+    def read(condition: str, *, is_forward: bool) -> list[str]:
+        values = {":pk": "a", **BOUNDS[condition][0]}
+        pages = dynamodb.get_paginator("query").paginate(
+            TableName="things",
+            KeyConditionExpression=f"#pk = :pk{condition}",
+            ExpressionAttributeNames={"#pk": name, **({"#sk": "SK"} if condition else {})},
+            ExpressionAttributeValues={key: {"S": value} for key, value in values.items()},
+            ScanIndexForward=is_forward,
+            PaginationConfig={"PageSize": 7},
+            **({"IndexName": index} if index else {}),
+        )
+        return [item["SK"]["S"] for page in pages for item in page["Items"]]
+
+    def check() -> None:
+        for condition, (_, holds) in BOUNDS.items():
+            expected = [sk for sk in sorted(stored) if holds(sk)]
+            assert read(condition, is_forward=True) == expected
+            assert read(condition, is_forward=False) == expected[::-1]
+
+    stored = {f"{number:02}" for number in range(10, 60)}
+    for sk in stored:
+        put(sk, "a")
+        put(sk, "b")
+    check()
+    for sk in ("15", "30", "59"):
+        dynamodb.delete_item(TableName="things", Key=name_key(sk, "a"))
+        stored.remove(sk)
+    for sk in ("15", "20", "99"):
+        put(sk, "a")
+        stored.add(sk)
+    if index:  # it leaves the partition of the index
+        moved = {**name_key("22", "a"), "HK": {"S": "b"}}
+        dynamodb.put_item(TableName="things", Item=moved)
+        stored.remove("22")
+    check()
+    wrong: Any = {
+        "TableName": "things",
+        "IndexName": "absent",
+        "KeyConditionExpression": "#pk = :pk",
+    }
+    with pytest.raises(ClientError, match="ValidationException"):
+        dynamodb.query(**wrong, ExpressionAttributeValues={":pk": {"S": "a"}})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,7 +181,7 @@ class ChangingProject:
     def run(self, *arguments: str, statuses: Collection[int] = (0,)) -> str:
         """Run a command of ``daicho``; its output. ``statuses``: with which it may end."""
         return run_command(
-            ROOT / ".venv/bin/daicho",
+            *(sys.executable, "-m", "daicho_cli"),
             *arguments,
             folder=self.folder,
             variables={**os.environ, "COLUMNS": "200"},  # so that no cell of a table is wrapped

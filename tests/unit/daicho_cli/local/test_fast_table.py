@@ -6,7 +6,12 @@ from collections import defaultdict
 from types import SimpleNamespace
 from typing import Any
 
-from daicho_cli.local.fast_table import EXPIRED, index_expiries, remember_parsed_texts
+from daicho_cli.local.fast_table import (
+    EXPIRED,
+    index_expiries,
+    remember_parsed_texts,
+    remember_signatures,
+)
 
 
 def make_dynamodb() -> tuple[Any, Any]:
@@ -73,10 +78,30 @@ def test_a_text_is_parsed_once_and_its_tokens_are_not_shared() -> None:
         parsed.append(text)
         return [text]
 
-    module = SimpleNamespace(_tokenize=parse, _condition_syntax_error=parse)
+    module = SimpleNamespace(_tokenize=parse, _condition_syntax_error=parse, _parse_partiql=parse)
     remember_parsed_texts(module, SimpleNamespace(_tokenize=parse))
     module._tokenize("a = b").append("changed")
     assert module._tokenize("a = b") == ["a = b"]
     assert [module._condition_syntax_error("c", slot) for slot in "xyx"] == [["c"]] * 3
     assert parsed == ["a = b", "c", "c"]
     assert module._condition_syntax_error(["no text"], "x") == [["no text"]]
+    parameters: list[Any] = []
+    first = module._parse_partiql("s", parameters)
+    assert module._parse_partiql("s", parameters) is first
+    assert module._parse_partiql("s", [*parameters]) is not first
+
+
+def test_a_signature_is_verified_once_for_each_key() -> None:
+    verified: list[tuple[str, Any]] = []
+
+    def verify(token: str, key: Any) -> bool:
+        verified.append((token, key))
+        return bool(key["n"] == "right")
+
+    gateway = SimpleNamespace(_verify_rs256_signature=verify)
+    remember_signatures(gateway)
+    right, wrong = {"n": "right"}, {"n": "wrong"}
+    assert [gateway._verify_rs256_signature("t", key) for key in (right, wrong, right)] == [
+        *(True, False, True)
+    ]
+    assert verified == [("t", right), ("t", wrong)]

@@ -1,10 +1,15 @@
-"""Whose a log line is."""
+"""Whose a log line is, and what cannot be written."""
 
 from __future__ import annotations
+
+import os
+import subprocess
+import sys
 
 import pytest
 
 from daicho_cli.local.group import parse_function
+from tests.support.repository import ROOT
 
 
 @pytest.mark.parametrize(
@@ -22,3 +27,17 @@ from daicho_cli.local.group import parse_function
 )
 def test_a_log_group_is_named_by_its_function(group: str, function: str) -> None:
     assert parse_function(group) == function
+
+
+@pytest.mark.parametrize("command", ["up", "down"])
+def test_a_folder_that_cannot_be_written_is_named(command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "daicho_cli.local", command],
+        cwd=ROOT,
+        env={**os.environ, "DAICHO_LOCAL": "/sys/daicho"},  # nobody can make a folder there
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("daicho: cannot write /sys/daicho: ")

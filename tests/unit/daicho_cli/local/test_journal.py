@@ -133,25 +133,32 @@ def test_entries_that_wait_share_a_transaction(journal: Journal) -> None:
     assert journal.unsaved == 0
 
 
-def test_a_full_disk_is_an_error_until_there_is_room(
-    journal: Journal, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("refuse", "accept", "reason"),
+    [
+        ("max_page_count={pages}", "max_page_count=100000", "full"),
+        ("query_only=1", "query_only=0", "readonly"),
+    ],
+)
+def test_a_disk_that_takes_nothing_is_an_error_until_it_does(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch, refuse: str, accept: str, reason: str
 ) -> None:
     monkeypatch.setattr(module, "SECONDS_BETWEEN_TRIALS", 0.05)
     journal.append(make_pair(1))
     journal.settle_blocking(SECONDS)
     (pages,) = journal.connection.execute("PRAGMA page_count").fetchone()
-    journal.connection.execute(f"PRAGMA max_page_count={pages}")
+    journal.connection.execute(f"PRAGMA {refuse.format(pages=pages)}")
     journal.append([*make_pair(2), ("REPLACE INTO service VALUES ('x', ?)", ("x" * 100_000,))])
-    with pytest.raises(NotSaved, match="full"):
+    with pytest.raises(NotSaved, match=reason):
         journal.settle_blocking(SECONDS)
-    assert "full" in journal.failure
+    assert reason in journal.failure
     journal.append(make_pair(3))
-    with pytest.raises(NotSaved, match="full"):
+    with pytest.raises(NotSaved, match=reason):
         asyncio.run(journal.settle())
     assert journal.unsaved == 5
     rows = journal.connection.execute("SELECT DISTINCT position FROM position").fetchall()
     assert rows == [(1,)]
-    journal.connection.execute("PRAGMA max_page_count=100000")
+    journal.connection.execute(f"PRAGMA {accept}")
     until = time.monotonic() + SECONDS
     while journal.failure and time.monotonic() < until:
         time.sleep(0.01)

@@ -16,7 +16,6 @@ from daicho_cli.local.server import (
     find_program,
     is_healthy,
     lock_instance,
-    protect_keys,
     start,
 )
 from tests.support.repository import PROJECT
@@ -71,13 +70,3 @@ def test_nothing_there_is_not_healthy(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         assert not is_healthy(LocalInstance(tmp_path, free.getsockname()[1], PROJECT))
-
-
-def test_signing_keys_of_earlier_versions_are_protected(tmp_path: Path) -> None:
-    place = LocalInstance(tmp_path, 4600, PROJECT)
-    key = place.data / "state/cognito-pool-keys/pool-id.pem"
-    key.parent.mkdir(parents=True)
-    key.write_text("key", "ascii")
-    key.chmod(0o644)
-    protect_keys(place)
-    assert key.stat().st_mode & 0o777 == 0o600

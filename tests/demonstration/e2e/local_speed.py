@@ -1,0 +1,115 @@
+"""``make local-speed``: the speed of the local AWS beside thresholds; exit code 1 on a miss."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import httpx
+
+from daicho_cli.local import lifecycle, ttl_process
+from daicho_cli.local.environment import use_local_aws
+from daicho_cli.local.instance import LocalInstance
+from tests.demonstration.e2e.delivery import delivered
+from tests.e2e.api import client
+from tests.support.dynoxide import free_port
+from tests.support.repository import PROGRAMS, PROJECT, ROOT
+
+FEW, MANY = 2_100, 20_000
+TENANT, CLIENTS, CALLS, WRITES, EXPIRING, DAYS = "acme", 4, 100, 1_500, 13, 8
+say = partial(print, flush=True)
+
+
+def measure_ms(api: httpx.Client, path: str) -> float:
+    """The median of a GET in milliseconds."""
+    durations = []
+    for _ in range(CALLS):
+        began = time.perf_counter()
+        api.get(path).raise_for_status()
+        durations.append((time.perf_counter() - began) * 1000)
+    return statistics.median(durations)
+
+
+def measure_writes(instance: LocalInstance) -> float:
+    """Writes a second of some clients."""
+
+    def write(number: int) -> None:
+        with client(instance.stack(), TENANT) as api:
+            for _ in range(WRITES // CLIENTS):
+                body = {"text": f"of client {number}"}
+                api.post("/messages", json=body).raise_for_status()
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        return WRITES / measure_s(lambda: list(pool.map(write, range(CLIENTS))))
+
+
+def measure_load(instance: LocalInstance, first: int, last: int) -> float:
+    """Contacts a second that ``daicho load`` writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "contacts.ndjson")
+        rows = (
+            {"name": f"Speed {n} Tanaka", "company": f"Firm {n % 99}"} for n in range(first, last)
+        )
+        file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+        command = ("load", "Contact", str(file), "--tenant", TENANT)
+        place = ("--stack", str(instance.stack_file))
+        whole = [sys.executable, "-m", "daicho_cli", *command, *place]
+        seconds = measure_s(lambda: subprocess.run(whole, cwd=ROOT, check=True))
+    return (last - first) / seconds
+
+
+def measure_s(work: Callable[[], object]) -> float:
+    """Its duration in seconds."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def measure_all(instance: LocalInstance) -> Iterator[tuple[str, float, float]]:
+    """Each figure: its name, its value, its threshold; a rate is negative."""
+    search = "/contacts?q=speed&limit=100"
+    with client(instance.stack(), TENANT) as api:
+        yield "POST of a message, 4 clients, 1/s", -measure_writes(instance), -150
+        yield "load of 2,100 contacts, 1/s", -measure_load(instance, 0, FEW), -150
+        delivered(api)
+        id = api.get(search).json()["items"][0]["id"]
+        yield "GET of a contact, median ms", measure_ms(api, f"/contacts/{id}"), 5
+        yield "search page of 100 among 2,100, median ms", measure_ms(api, search), 40
+        yield "load of 17,900 contacts, 1/s", -measure_load(instance, FEW, MANY), -150
+        delivered(api)
+        yield "search page of 100 among 20,000, median ms", measure_ms(api, search), 80
+        list(ttl_process.simulate_days(instance, DAYS))  # the messages of the writes expire
+        for number in range(EXPIRING):
+            api.post("/messages", json={"text": f"old {number}"}).raise_for_status()
+        expire = partial(ttl_process.simulate_days, instance, DAYS)
+        yield "make expire of 13 items, s", measure_s(lambda: list(expire())), 3
+
+
+def main() -> int:
+    """Start a local AWS of its own, and remove it at the end."""
+    use_local_aws()
+    folder = Path(os.environ.get("DAICHO_LOCAL", PROGRAMS / "speed"))
+    instance = LocalInstance(folder, free_port(), PROJECT)
+    missed = 0
+    try:
+        lifecycle.up(instance, say, with_sample=False)
+        for name, value, threshold in measure_all(instance):
+            missed += value > threshold
+            bound = "at most" if threshold > 0 else "at least"
+            say(f"{name}: {abs(value):.1f} ({bound} {abs(threshold)})")
+    finally:
+        lifecycle.reset(instance, say)
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
