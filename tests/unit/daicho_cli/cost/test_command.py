@@ -63,7 +63,7 @@ def test_two_traffic_files_are_compared_and_drawn(tmp_path: Path) -> None:
     assert "difference" in result.stdout
     text = picture.read_text("utf-8")
     assert text.startswith("<svg")
-    assert "url(" not in text  # a reader fetches nothing
+    assert "font-face" not in text  # a reader fetches nothing
     document = json.loads(run(one, "--against", two, "--json").stdout)
     assert document["against"]["traffic"] == "2000000.toml"
     assert document["difference_dollars"] > 1
