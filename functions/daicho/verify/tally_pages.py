@@ -77,7 +77,7 @@ class TallyPages:
         try:
             amounts = PlannedImage.parse(image, self._on.ledger).amounts
         except Exception:  # whatever it is: what the item counts in is not judged
-            result.unreadable.add(keys.render_prefix(tenant, f"{TALLY_MARK}{entity}")[:-1] + ".")
+            result.unreadable.add(render_tally_prefix(tenant, entity))
             return
         item = render_item(get_key(image))
         for tally, amount in amounts.items():
@@ -100,6 +100,11 @@ class TallyPages:
 def _note_day(image: Image, archived: dict[str, str]) -> None:
     entity, day = keys.parse(image["PK"]["S"])[-1], keys.parse_first(image["SK"]["S"])
     archived[entity] = min(day, archived.get(entity, day))
+
+
+def render_tally_prefix(tenant: str, entity: str) -> str:
+    """How the names of all tallies of an entity begin, for one tenant."""
+    return keys.render_prefix(tenant, f"{TALLY_MARK}{entity}")[:-1] + "."
 
 
 def _is_tally(partition: str) -> bool:

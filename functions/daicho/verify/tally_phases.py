@@ -42,6 +42,7 @@ from daicho.stream.recount_list import Recount, list_recounts
 from daicho.stream.shard_items import read_shards
 from daicho.tally import total_items
 from daicho.tally.slots import TallyName
+from daicho.verify.faults import parse_owner
 from daicho.verify.findings import Finding, Kind
 from daicho.verify.journal_run import JournalRange, JournalRun
 from daicho.verify.kept_rows import KeptRows, ObjectEvidence
@@ -54,7 +55,7 @@ from daicho.verify.tally_lines import (
     LineStore,
     render_folder,
 )
-from daicho.verify.tally_pages import TallyPage, TallyPages
+from daicho.verify.tally_pages import TallyPage, TallyPages, render_tally_prefix
 from daicho.verify.tally_repair import TallyRepair
 from daicho.verify.tally_verdicts import (
     PARTS,
@@ -486,12 +487,31 @@ class TallyPhase(_TallyWork):
             expected = "kept parts as in the archive"
             self.step.add_findings([Finding(Kind.SUMS, "", key, expected, fault, "undecided")])
 
+    def _report_unread(self) -> None:
+        """Report the sums that are not judged because an item could not be read for a while.
+
+        An item that cannot be read at its checks either is a finding of its own.
+        """
+        unread = set(self.notes.get("unreadable", ())) - set(self.notes.get("reported", ()))
+        if not unread:
+            return
+        self.step.save()
+        for each in self.step.findings.read():
+            if each.kind in (Kind.UNREADABLE, Kind.WRONG_ATTRIBUTES):
+                unread.discard(render_tally_prefix(each.tenant, parse_owner(each.key)[1]))
+        self.notes.set(reported=sorted(self.notes.get("unreadable", ())))
+        expected, found = "items that can be read", "one that could not: verify again"
+        for prefix in sorted(unread):
+            tenant, key = keys.parse_first(prefix), ItemKey("", prefix)
+            self.step.add_findings([Finding(Kind.SUMS, tenant, key, expected, found, "undecided")])
+
     def _finish(self) -> bool:
         """Take recounted tallies off the list, and the flags away.
 
         Nothing can be corrected without the flags. So a step that is killed here, and repeated,
         must not judge again.
         """
+        self._report_unread()
         self.step.save()
         if self._judges_sums and self.job.repair:
             begun = keys.render_instant(self.journal.begun)
