@@ -28,9 +28,15 @@ class TornCopy:
     def replace(self, dynamodb: MemoryDynamoDB, recorder: StreamRecorder, label: str) -> None:
         """Lose the table: the copy takes its place, without its stream, and gets another one."""
         recorder.stream.enabled = False
+        observers = recorder.observers[:]
+        recorder.observers.clear()  # nothing writes: another table is read from now on
         lost: dict[ItemKey, Any] = {key: None for key, _ in dynamodb.items}
         for key, item in {**lost, **self.items}.items():
             dynamodb.commit(key, item)
+        dynamodb._recent_changes.clear()  # they were changes of the lost table
+        for index in dynamodb.indexes.values():
+            index.catch_up()
+        recorder.observers += observers
         recorder.begin_stream(label, 0)
 
     def _find_part(self, key: ItemKey) -> int:
