@@ -78,18 +78,4 @@ GAP_PROFILES = (
             "disable_stream": (0, 0, 1),
         },
     ),
-    sample_profile(
-        "take-overs beside redrives",
-        20,
-        entity_sets=(("Song",), ("Order",)),
-        actions=("put", "put", "edit", "delete"),
-        max_items=(1, 2),
-        shards=(1, 2),
-        writes=(6, 12),
-        lengths=(60, 120),
-        fault_levels=(0.0, 0.0, 0.02),
-        timeouts=(300,),
-        mark_kinds=POISON,
-        events={**_EVENTS, "copy_table": (6, 10), "lose_table": (2, 4), "redrive": (2, 6)},
-    ),
 )

@@ -62,8 +62,12 @@ class TakeOverEvents(GapEvents):
         self._lambda.end_all()
         clock = self._deployment.clock
         clock.advance(self._choices.pick((60.0, 120.0)))
+        lost = list(self._deployment.stream.shards)
         label = clock.now().isoformat(timespec="milliseconds").removesuffix("+00:00")
         self._copy.replace(self._deployment.dynamodb, self._deployment.recorder, label)
+        # Its functions are closed and its mappings deleted: no record of it arrives any more.
+        for shard in lost:
+            del self._deployment.stream.shards[shard]
         self._note(f"the table is lost; the copy has the stream {label}")
         self._lost_since = self._copied_at.timestamp()
         self._take_over()
