@@ -10,6 +10,7 @@ from daicho.jobs.lease import is_under_way
 from daicho.layout.backfill_state import RECORDED_KEY
 from daicho.plan import Ledger
 from daicho.recovery.phases import EndPhase, PreparePhase
+from daicho.recovery.take_over import ReturnedLives
 from daicho.release.states import read_deployed
 from daicho.storage.protocols import try_put
 from daicho.storage.table import Table
@@ -25,7 +26,7 @@ NO_GAP = "no records of the stream are lost: there is nothing to recover"
 class RecoveryWorker(VerifyWorker):
     """Works on verifications, and on recoveries, which are verifications of a kind."""
 
-    phases: ClassVar[tuple[type[Phase], ...]] = (PreparePhase, *PHASES, EndPhase)
+    phases: ClassVar[tuple[type[Phase], ...]] = (PreparePhase, ReturnedLives, *PHASES, EndPhase)
 
 
 def check_recovery(store: Table, now: dt.datetime) -> StreamGap:

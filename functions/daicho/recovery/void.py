@@ -62,14 +62,16 @@ def move_lost_batches(failures: Bucket, label: str, *, emulated: bool) -> str:
     Raises:
         UnavailableError: the bucket does not answer; call again.
     """
+    left = ""
     for name in list(failures.list_names(ON_FAILURE_PREFIX)):
         body = failures.read(name)
         if body is None:
             continue  # a redrive has applied it
-        if not _is_of_earlier_stream(name, body, label, emulated=emulated):
-            return name
-        failures.move(name, render_done_name(name))
-    return ""
+        if _is_of_earlier_stream(name, body, label, emulated=emulated):
+            failures.move(name, render_done_name(name))
+        else:
+            left = left or name
+    return left
 
 
 def _is_of_earlier_stream(name: str, body: bytes, label: str, *, emulated: bool) -> bool:

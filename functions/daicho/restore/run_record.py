@@ -26,7 +26,10 @@ class UnderWayError(DaichoError):
 
 @dataclass(kw_only=True)
 class RestoreRecord(JobRecord):
-    """The last restore. ``at``: the moment. ``changed``: how many items it has written."""
+    """The last restore. ``at``: the moment. ``changed``: how many items it has written.
+
+    ``gap``: the gap of a table that was lost, and is a restored copy itself; "" if it was not.
+    """
 
     asked_by: str = ""
     asked_at: str = ""
@@ -34,6 +37,7 @@ class RestoreRecord(JobRecord):
     tenant: str = ""
     copy: str = ""
     changed: int = 0
+    gap: str = ""
 
     @property
     def item_key(self) -> ItemKey:

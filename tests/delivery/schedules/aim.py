@@ -64,6 +64,7 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "56": ("dismissals", "disputed dismissals"),
     "57": ("repairs",),
     "59": ("moved back", "moved back: unique", "moved back: parts"),
+    "59B": ("take-overs",),
     "60": ("gaps", "gaps beside redrives"),
     "fast": (LIKES,),
     "figures": FIGURES,

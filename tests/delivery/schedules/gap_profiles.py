@@ -1,4 +1,4 @@
-"""Profiles of gaps in the stream, and of recoveries from them (rule 60)."""
+"""Profiles of gaps in the stream, of lost tables, and of recoveries from them (rules 59, 60)."""
 
 from __future__ import annotations
 
@@ -57,6 +57,25 @@ GAP_PROFILES = (
             "disable_stream": (0, 2),
             "replace_stream": (0, 2),
             "redrive": (2, 6),
+        },
+    ),
+    # The table is lost, and a torn copy takes its place; writers begin before the recovery.
+    sample_profile(
+        "take-overs",
+        20,
+        entity_sets=(("Song",), ("Order",), ("Song", "Order")),
+        actions=("put", "put", "edit", "touch", "delete"),
+        max_items=(1, 2, 4),
+        shards=(1, 2),
+        writes=(6, 9, 14),
+        lengths=(60, 100, 160),
+        fault_levels=(0.0, 0.0, 0.05),
+        timeouts=(300,),
+        events={
+            **_EVENTS,
+            "copy_table": (6, 10),
+            "lose_table": (2, 4),
+            "disable_stream": (0, 0, 1),
         },
     ),
 )

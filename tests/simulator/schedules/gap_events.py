@@ -13,6 +13,7 @@ from daicho.errors import Refusal, StoreError, UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.jobs import pass_step
 from daicho.recovery.recovery import RecoveryWorker, request_recovery
+from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
 from daicho.storage import keys
 from daicho.storage.attributes import Image
@@ -262,6 +263,21 @@ class GapEvents(EventOwner):
             self._waiting.deliver()
 
     def _run_step(self, process: SimulatedProcess) -> dict[str, Any]:
+        worker = self._build_worker(process)
+        try:
+            step = worker.run_step(self._job, self._make_budget(process))
+        except StoreError as error:
+            raise UnavailableError(str(error)) from error
+        job = find_verification(self._deployment.open_table())
+        if job is not None:
+            self._note(f"recovery {job.id}: {job.phase} {job.state} {job.outcome} {job.reason}")
+        self._pause = step.wait
+        return step.to_json()
+
+    def _make_budget(self, process: SimulatedProcess) -> RetryBudget:
+        return make_retry_budget(process, self._waiting.build_dependencies(process))
+
+    def _build_worker(self, process: SimulatedProcess) -> RecoveryWorker:
         dependencies = self._waiting.build_dependencies(process)
         environment = {**ENVIRONMENT, "SETTLE_SECONDS": str(SETTLE_S), "SCAN_UNITS": "1000000000"}
         worker = RecoveryWorker.build(
@@ -274,16 +290,7 @@ class GapEvents(EventOwner):
             threads=1,
             now=dependencies.now,
         )
-        worker = replace(worker, segments=2)
-        try:
-            step = worker.run_step(self._job, make_retry_budget(process, dependencies))
-        except StoreError as error:
-            raise UnavailableError(str(error)) from error
-        job = find_verification(self._deployment.open_table())
-        if job is not None:
-            self._note(f"recovery {job.id}: {job.phase} {job.state} {job.outcome} {job.reason}")
-        self._pause = step.wait
-        return step.to_json()
+        return replace(worker, segments=2)
 
     # --- The end ------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from tests.simulator.schedules.race_events import RaceEvents
 from tests.simulator.schedules.repair_races import RepairRaces
 from tests.simulator.schedules.request_events import BuildRequestSource, RequestEvents
 from tests.simulator.schedules.row_verification_events import RowVerificationEvents
+from tests.simulator.schedules.take_over_events import TakeOverEvents
 from tests.simulator.schedules.tally_verification_races import TallyVerificationRaces
 from tests.simulator.schedules.watermark_events import WatermarkEvents
 
@@ -82,7 +83,9 @@ class ProofProfile(Profile):
             owners.append(DismissalEvents(parts, versions))
         if "verify_tallies" in self.events:
             owners.append(TallyVerificationRaces(parts))
-        if "recover" in self.events:
+        if "lose_table" in self.events:
+            owners.append(TakeOverEvents(parts))
+        elif "recover" in self.events:
             owners.append(GapEvents(parts))
         if "mend" in self.events:
             owners.append(RepairRaces(parts))
