@@ -121,7 +121,7 @@ class ConsoleStack:
         archiver = archive.build(settings, self.ledger, dependencies)
         consumers = [
             Consumer(projector, (*self.ledger.derived_types, HEARTBEAT_TYPE)),
-            Consumer(archiver, self.ledger.archived_types),
+            Consumer(archiver, (*self.ledger.archived_types, HEARTBEAT_TYPE)),
         ]
         self._dynamodb = dynamodb
         self.pump = Pump(dynamodb, endpoint, name, consumers)

@@ -8,12 +8,14 @@ from itertools import count
 import pytest
 
 from daicho.derive.contributions import Amount
+from daicho.storage.attributes import Image
 from daicho.storage.protocols import apply_update
 from daicho.stream.claims import Claim, put_claim_update
 from daicho.stream.journal import NO_RUN, RUN_KEY, parse_amount
 from daicho.stream.recount_list import build_recount_mark, list_recounts
 from daicho.tally import reader
 from daicho.verify.findings import Kind
+from daicho.verify.tally_pages import TallyPage, TallyPages, render_tally_prefix
 from daicho.verify.tally_repair import build_marker_key
 from tests.support.inflicted_damage import (
     OF_RANKINGS,
@@ -155,3 +157,25 @@ def test_a_correction_names_what_it_took_back(shop: VerifiedShop) -> None:
     marker = shop.table.get(build_marker_key(job.id, STATES), consistent=True)
     assert (before, marker["tally"]) == ({"N": "40"}, {"S": STATES})
     assert parse_amount(json.loads(marker["live"]["S"])) == Amount(40 - 6)
+
+
+def test_sums_that_nobody_judged_are_not_clean(
+    shop: VerifiedShop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An item cannot be read while the table is scanned, and can be when it is checked again."""
+    read, broken = TallyPages._read_item, ["Sale"]
+
+    def read_later(
+        pages: TallyPages, image: Image, tenant: str, entity: str, result: TallyPage
+    ) -> None:
+        if entity in broken:
+            broken.remove(entity)
+            result.unreadable.add(render_tally_prefix(tenant, entity))
+        else:
+            read(pages, image, tenant, entity, result)
+
+    monkeypatch.setattr(TallyPages, "_read_item", read_later)
+    job = shop.verify(repair=True)
+    assert shop.list_kinds(job) == [(str(Kind.SUMS), render_tally_prefix("acme", "Sale"))]
+    assert job.outcome == "undecided"
+    assert shop.verify().outcome == "clean"

@@ -43,7 +43,7 @@ export function Freshness({ at, isLive = false, kind = "figure", data }) {
   if (!at && !data) return null;
   return html`<p class="freshness muted small">
     <i class=${isNow ? "dot live" : "dot"} aria-hidden="true"></i>
-    <span>${promise}${data?.as_of && html`${" · includes everything up to "}<${Time} value=${data.as_of} />`}${data?.uncertain && " · uncertain: later changes are missing until the stack is recovered"}</span>
+    <span>${promise}${data?.as_of && html`${" · includes everything up to "}<${Time} value=${data.as_of} />`}${data?.uncertain && " · uncertain"}</span>
     ${at && html`<span>· read at <time datetime=${renderUtc(at)} title=${renderUtc(at)} class="number">${renderClock(at)}</time></span>`}
   </p>`;
 }
