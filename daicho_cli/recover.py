@@ -11,7 +11,8 @@ from daicho.jobs.lease import is_under_way
 from daicho.jobs.state_machine import StateMachine
 from daicho.operations.stack_state import describe_gap
 from daicho.plan import Ledger
-from daicho.recovery.recovery import NO_GAP, check_recovery, declare_gap, request_recovery
+from daicho.recovery.phases import NO_GAP
+from daicho.recovery.recovery import check_recovery, declare_gap, request_recovery
 from daicho.release.states import read_recorded_states
 from daicho.runtime.clock import utc_now
 from daicho.storage import keys

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from daicho.declare.registry import Daicho
@@ -41,3 +42,14 @@ def write_project(folder: Path) -> Path:
     (folder / "pyproject.toml").write_text(_CONFIGURATION, "utf-8")
     write_lock_file(LEDGER, folder / "generations.json")
     return folder
+
+
+def describe_stack(folder: Path, table: str, endpoint: str) -> Path:
+    """Write the file that describes a local stack with this table; returns its path."""
+    stack = folder / "stack.json"
+    described = {
+        **{"table": table, "endpoint": endpoint, "region": "us-east-1"},
+        "job_machine": "arn:aws:states:::jobs",
+    }
+    stack.write_text(json.dumps(described), "utf-8")
+    return stack

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable
 from daicho.rebuild.recounts import list_recounts, render_aggregate, select_blocking
 from daicho.rebuild.table_step import TableDependencies
 from daicho.storage.table import Table
-from daicho.stream.failed_batch import ON_FAILURE_PREFIX
-from daicho.stream.shard_items import list_quarantined, read_shards
+from daicho.stream.shard_items import has_discarded_batches, list_quarantined, read_shards
 
 MAX_NAMED = 5
 """Claims or tallies that a message names."""
@@ -40,7 +39,7 @@ def find_obstacles(on: TableDependencies, entities: Collection[str]) -> list[str
     open_count = sum(counts[entity] for entity in {"", *entities})
     if open_count:
         found.append(f"{open_count} records are set aside: daicho redrive applies them")
-    if next(on.failures.list_names(ON_FAILURE_PREFIX), None) is not None:
+    if has_discarded_batches(on.failures):
         found.append("batches are in the failure bucket: daicho redrive applies them")
     waiting = select_blocking(list_recounts(on.store), on.ledger, entities)
     if waiting:

@@ -38,6 +38,7 @@ DERIVED = frozenset(
 MAX_NAMED = 20
 """Items that are named of those that are gone without a row in the archive."""
 PLACE = "prepare"
+NO_GAP = "no records of the stream are lost: there is nothing to recover"
 
 
 class PreparePhase(Phase):
@@ -142,7 +143,7 @@ class EndPhase(Phase):
 def find_obstacle(gap: StreamGap, stream: StreamDescription, id: str) -> str:
     """Why a recovery cannot continue, or "". ``id``: of the gap that it is of."""
     if not gap.is_open:
-        return "no records of the stream are lost: there is nothing to recover"
+        return NO_GAP
     if gap.found_at != id:
         return "it is of an earlier gap: recover again"
     if not stream.is_enabled:

@@ -9,7 +9,7 @@ from daicho.errors import Conflict, Invalid
 from daicho.jobs.lease import is_under_way
 from daicho.layout.backfill_state import RECORDED_KEY
 from daicho.plan import Ledger
-from daicho.recovery.phases import EndPhase, PreparePhase
+from daicho.recovery.phases import NO_GAP, EndPhase, PreparePhase
 from daicho.recovery.take_over import ReturnedLives
 from daicho.release.states import read_deployed
 from daicho.storage.protocols import try_put
@@ -19,8 +19,6 @@ from daicho.tally.watermark import WATERMARK_KEY, Watermark
 from daicho.verify.job import VerifyJob, find_verification, request_verification
 from daicho.verify.steps import Phase
 from daicho.verify.verify import PHASES, VerifyWorker
-
-NO_GAP = "no records of the stream are lost: there is nothing to recover"
 
 
 class RecoveryWorker(VerifyWorker):

@@ -41,8 +41,8 @@ from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import DescribesStream
 from daicho.storage.table import Table
-from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
+from daicho.stream.shard_items import has_discarded_batches
 
 MAX_ROUNDS = 10
 BATCH_ITEMS = 1_000
@@ -198,7 +198,7 @@ class MoveBack:
         else:
             raise MoveBackError(f"the archive function is late ({progress}): run it again later")
         watcher.forget(heartbeats)
-        if next(iter(self.failures.list_names(ON_FAILURE_PREFIX)), None) is not None:
+        if has_discarded_batches(self.failures):
             raise MoveBackError("Lambda has discarded batches: run daicho redrive first")
 
     def _restore_archived_rows(self, report: differences.RestoreReport) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from daicho.errors import ConditionFailedError, RefusedError
+from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import GetsItems, QueriesItems, apply_update
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import QUARANTINE, Claim, ShardClaims, build_shard_key
+from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 
 
 def read_shard(store: GetsItems, shard: str) -> ShardClaims:
@@ -62,6 +64,15 @@ class AlreadyAnnouncedError(Exception):
 
 class RetiredShardError(Exception):
     """A batch claims a record of a retired shard, which is handled (rule 48)."""
+
+
+def has_discarded_batches(failures: Bucket) -> bool:
+    """Whether Lambda has given up batches that no redrive has applied yet.
+
+    Raises:
+        UnavailableError: S3 does not answer.
+    """
+    return next(iter(failures.list_names(ON_FAILURE_PREFIX)), None) is not None
 
 
 def put_claim(store: Table, shard: str, claim: Claim) -> bool:

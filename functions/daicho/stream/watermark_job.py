@@ -30,9 +30,8 @@ from daicho.storage.stream_shards import read_mapping_state
 from daicho.storage.table import Table
 from daicho.stream import recount_list
 from daicho.stream.claims import ShardClaims
-from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.stream.gap_detection import GapDetector
-from daicho.stream.shard_items import list_quarantined, read_shards
+from daicho.stream.shard_items import has_discarded_batches, list_quarantined, read_shards
 from daicho.stream.shard_progress import StreamProgress
 from daicho.tally import watermark
 from daicho.tally.watermark import Watermark
@@ -166,8 +165,7 @@ class WatermarkJob:
         """Whether a record waits to be applied, or a tally to be recounted."""
         if any(item.open_claims for item in progress.items.values()):
             return True
-        failures = self.open_failures()
-        if next(iter(failures.list_names(ON_FAILURE_PREFIX)), None) is not None:
+        if has_discarded_batches(self.open_failures()):
             return True
         recounts = Query(recount_list.LIST, limit=1, consistent=True)
         return any(page.items for page in self.store.query_pages(recounts))

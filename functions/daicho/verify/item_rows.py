@@ -29,9 +29,8 @@ from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import Query
 from daicho.stream.changes import PlannedImage
 from daicho.stream.claims import ShardClaims
-from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.stream.released_generations import learn_released
-from daicho.stream.shard_items import list_quarantined, read_shards
+from daicho.stream.shard_items import has_discarded_batches, list_quarantined, read_shards
 from daicho.verify.base_items import find_faults
 from daicho.verify.faults import Fault, parse_owner
 from daicho.verify.findings import Kind
@@ -75,7 +74,7 @@ class StreamState:
         closed = read_shards(on.store, sorted(set(list_quarantined(on.store)) - items.keys()))
         items = {**closed, **items}
         waiting = {claim.entity for item in items.values() for claim in item.open_claims}
-        if next(on.failures.list_names(ON_FAILURE_PREFIX), None) is not None:
+        if has_discarded_batches(on.failures):
             waiting.add("")
         return cls(items, frozenset(waiting))
 

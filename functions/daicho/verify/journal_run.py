@@ -29,7 +29,6 @@ from daicho.storage.protocols import DescribesStream, apply_update, try_update
 from daicho.storage.requests import ConditionCheck, Update
 from daicho.storage.table import Table
 from daicho.stream.claims import SHARD_ITEM_RETENTION, ShardClaims, build_shard_key
-from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 from daicho.stream.journal import (
     JOURNAL_PREFIX,
@@ -40,7 +39,7 @@ from daicho.stream.journal import (
     JournalFlag,
     set_flag_update,
 )
-from daicho.stream.shard_items import list_quarantined, read_shards
+from daicho.stream.shard_items import has_discarded_batches, list_quarantined, read_shards
 from daicho.stream.shard_progress import StreamProgress
 
 END_MARGIN = dt.timedelta(minutes=10)
@@ -210,8 +209,9 @@ class JournalRun:
 
     def find_discarded(self) -> str:
         """Why no sum is judged: batches that Lambda gave up are not redriven yet; or ""."""
-        is_empty = next(iter(self.objects.list_names(ON_FAILURE_PREFIX)), None) is None
-        return "" if is_empty else "Lambda has discarded records: run `daicho redrive` first"
+        if has_discarded_batches(self.objects):
+            return "Lambda has discarded records: run `daicho redrive` first"
+        return ""
 
     def _list_shards(self) -> Iterable[str]:
         """The shards of the stream, and those that it has forgotten but that have open claims."""

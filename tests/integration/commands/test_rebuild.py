@@ -22,6 +22,7 @@ from tests.support.planned_project import (
     render_module,
     write_users,
 )
+from tests.support.sample_project import describe_stack
 
 Run = Callable[..., Result]
 FIRST = render_module("newest = Listing()")
@@ -65,12 +66,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, Any]]:
 
 @pytest.fixture
 def run(changed: Path, dynamo: str, table_name: str) -> Run:
-    stack = changed / "stack.json"
-    described = {
-        **{"table": table_name, "endpoint": dynamo, "region": "us-east-1"},
-        "job_machine": "arn:aws:states:::jobs",
-    }
-    stack.write_text(json.dumps(described), "utf-8")
+    stack = describe_stack(changed, table_name, dynamo)
 
     def call(*options: str, **given: Any) -> Result:
         return CliRunner().invoke(app, ["rebuild", "--stack", str(stack), *options], **given)

@@ -12,7 +12,8 @@ from typer.testing import CliRunner, Result
 
 from daicho.jobs.lease import JobStore
 from daicho.layout.backfill_state import BACKFILL, RECORDED_KEY
-from daicho.recovery.recovery import NO_GAP, declare_gap, request_recovery
+from daicho.recovery.phases import NO_GAP
+from daicho.recovery.recovery import declare_gap, request_recovery
 from daicho.runtime.clock import utc_now
 from daicho.storage import keys
 from daicho.storage.protocols import try_put
@@ -24,6 +25,7 @@ from daicho_cli import aws, verify
 from daicho_cli import recover as command
 from daicho_cli.main import app
 from daicho_cli.project import load_ledger
+from tests.support.sample_project import describe_stack
 
 Run = Callable[..., Result]
 
@@ -60,12 +62,7 @@ def calls(table: Table, monkeypatch: pytest.MonkeyPatch) -> Calls:
 
 @pytest.fixture
 def run(project: Path, dynamo: str, table_name: str) -> Run:
-    stack = project / "stack.json"
-    described = {
-        **{"table": table_name, "endpoint": dynamo, "region": "us-east-1"},
-        "job_machine": "arn:aws:states:::jobs",
-    }
-    stack.write_text(json.dumps(described), "utf-8")
+    stack = describe_stack(project, table_name, dynamo)
 
     def call(*options: str) -> Result:
         given = [*options[:1], "--stack", str(stack), *options[1:]]

@@ -19,6 +19,7 @@ from daicho.verify.job import VerifyJob, find_verification
 from daicho_cli import aws
 from daicho_cli import verify as command
 from daicho_cli.main import app
+from tests.support.sample_project import describe_stack
 
 Run = Callable[..., Result]
 KEY = ItemKey("acme#~User#1", "newest#1")
@@ -46,12 +47,7 @@ def started(table: Table, monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, 
 
 @pytest.fixture
 def run(project: Path, dynamo: str, table_name: str) -> Run:
-    stack = project / "stack.json"
-    described = {
-        **{"table": table_name, "endpoint": dynamo, "region": "us-east-1"},
-        "job_machine": "arn:aws:states:::jobs",
-    }
-    stack.write_text(json.dumps(described), "utf-8")
+    stack = describe_stack(project, table_name, dynamo)
 
     def call(*options: str) -> Result:
         given = ["verify", "--stack", str(stack), *options]

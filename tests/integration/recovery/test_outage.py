@@ -11,7 +11,8 @@ import pytest
 
 from daicho.errors import Conflict, Invalid
 from daicho.rebuild.table_step import GAP_WAIT_S, TableStep
-from daicho.recovery.recovery import NO_GAP, declare_gap, request_recovery
+from daicho.recovery.phases import NO_GAP
+from daicho.recovery.recovery import declare_gap, request_recovery
 from daicho.storage import keys
 from daicho.storage.protocols import try_update
 from daicho.stream import claims
@@ -72,18 +73,6 @@ class Outage:
     def list_customers(self) -> int:
         return len(self.shop.book.page(Customer.search(""), limit=100).items)
 
-    def recover(self) -> VerifyJob:
-        asked = VerifyJob("", keys.render_instant(self.deployment.clock.now()))
-        job = request_recovery(self.shop.table, asked, LEDGER)
-        for _ in range(50):
-            step = self.shop.step(job)
-            self.deployment.clock.advance(step.wait)
-            if step.done:
-                break
-        found = find_verification(self.shop.table)
-        assert found is not None
-        return found
-
     def count_base_writes(self) -> int:
         """The records of base items."""
         records = [r for shard in self.deployment._stream.shards.values() for r in shard.records]
@@ -116,7 +105,7 @@ def test_an_outage_of_thirty_hours_is_told_and_recovered(outage: Outage) -> None
     assert score.as_of <= began
     assert outage.list_customers() == 6
     before = outage.count_base_writes()
-    job = outage.recover()
+    job = outage.shop.recover()
     assert (job.outcome, job.reason) == ("repaired", "")
     changed = 21
     assert outage.count_base_writes() - before <= 1.05 * changed
@@ -196,7 +185,7 @@ def test_a_loss_is_recovered(outage: Outage, lose: Any) -> None:
     outage.pass_minutes(1)
     book = outage.shop.book
     book.create(Memo(id="new", text="x"))
-    job = outage.recover()
+    job = outage.shop.recover()
     assert (job.outcome in {"clean", "repaired"}, job.reason) == (True, "")
     outage.pass_minutes(4)
     assert not outage.gap.is_open
@@ -265,7 +254,7 @@ def test_what_is_kept_of_expired_items_is_judged(outage: Outage) -> None:
     outage.enable()
     outage.pass_minutes(2)
     assert outage.shop.book.read(Trip.ever("sea")).items == 4
-    job = outage.recover()
+    job = outage.shop.recover()
     assert (job.outcome, job.reason) == ("repaired", "")
     assert not outage.gap.is_open
     outage.pass_minutes(2)
@@ -281,7 +270,7 @@ def test_what_expired_meanwhile_is_named(outage: Outage) -> None:
     assert outage.deployment.expire_items() >= 6
     outage.enable()
     outage.pass_minutes(2)
-    job = outage.recover()
+    job = outage.shop.recover()
     assert "6 of Visit (acme#Visit#v0 -" in job.reason
     assert not outage.gap.is_open
     assert outage.deployment.list_archived_items(Visit) == []
@@ -290,7 +279,7 @@ def test_what_expired_meanwhile_is_named(outage: Outage) -> None:
 
 def test_without_a_gap_nothing_is_recovered(outage: Outage) -> None:
     with pytest.raises(Invalid, match=NO_GAP):
-        outage.recover()
+        outage.shop.recover()
     assert find_verification(outage.shop.table) is None
 
 
@@ -300,13 +289,13 @@ def test_a_recovery_beside_another_is_refused(outage: Outage) -> None:
     asked = VerifyJob("", keys.render_instant(outage.deployment.clock.now()))
     first = request_recovery(outage.shop.table, asked, LEDGER)
     with pytest.raises(Conflict, match=first.id):
-        outage.recover()
+        outage.shop.recover()
 
 
 def test_a_stream_that_is_still_disabled_is_not_recovered(outage: Outage) -> None:
     outage.disable()
     outage.pass_minutes(1)
-    job = outage.recover()
+    job = outage.shop.recover()
     assert (job.state, job.outcome) == ("failed", None)
     assert job.reason.startswith(DISABLED)
     assert outage.gap.is_open
@@ -316,7 +305,7 @@ def test_a_stream_of_an_earlier_label_is_not_recovered(outage: Outage) -> None:
     outage.disable()
     outage.deployment._recorder.begin_stream("2001-01-01T00:00:00.000", 0)
     outage.pass_minutes(1)
-    job = outage.recover()
+    job = outage.shop.recover()
     assert (job.state, "is before" in job.reason) == ("failed", True)
     assert outage.gap.is_open
 
@@ -329,7 +318,7 @@ def test_an_open_claim_waits_for_a_redrive(outage: Outage) -> None:
     failures = outage.shop.open_bucket(FAILURE_BUCKET)
     failures.create(claims.render_payload_name(shard, claim.seq), b"{}", {}, "text/plain")
     outage.pass_minutes(1)
-    job = outage.recover()
+    job = outage.shop.recover()
     assert (job.state, "daicho redrive" in job.reason) == ("failed", True)
     assert read_shard(outage.shop.table, shard).open_claims == (claim,)
 
@@ -339,7 +328,7 @@ def test_somebody_may_know_of_a_loss(outage: Outage) -> None:
     assert read_gap(outage.shop.table) == replace(gap, revision=gap.revision + 1)
     outage.pass_minutes(1)
     assert outage.read_count().uncertain
-    assert outage.recover().outcome == "clean"
+    assert outage.shop.recover().outcome == "clean"
     assert not outage.gap.is_open
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
-from daicho.recovery.recovery import request_recovery
 from daicho.recovery.take_over import TakeOver, TakeOverError, TakeOverReport
 from daicho.restore.run_record import RestoreLease, RestoreRecord
 from daicho.storage import keys
@@ -93,23 +92,11 @@ class LostTable:
         lease.take()
         lease.end(0)
 
-    def recover(self) -> VerifyJob:
-        asked = VerifyJob("", keys.render_instant(self.deployment.clock.now()))
-        job = request_recovery(self.shop.table, asked, LEDGER)
-        for _ in range(50):
-            step = self.shop.step(job)
-            self.deployment.clock.advance(step.wait)
-            if step.done:
-                break
-        found = find_verification(self.shop.table)
-        assert found is not None
-        return found
-
     def finish(self) -> VerifyJob:
         """Take over, open, and recover; all is exact afterwards."""
         self.take_over()
         self.open()
-        job = self.recover()
+        job = self.shop.recover()
         assert (job.state, job.reason) == ("succeeded", "")
         assert not read_gap(self.shop.table).is_open
         self.pass_minutes(4)
@@ -153,7 +140,7 @@ def test_a_lost_table_is_taken_over_and_verified_clean(lost: LostTable) -> None:
     # Writers begin before the recovery.
     shop.book.create(Sale(id="new", customer="c0", amount=7))
     lost.deployment.deliver()
-    job = lost.recover()
+    job = lost.shop.recover()
     assert (job.outcome, job.reason) == ("repaired", "")
     lost.pass_minutes(4)
     assert shop.verify().outcome == "clean"
@@ -212,7 +199,7 @@ def test_claims_and_batches_of_the_lost_stream_are_void(lost: LostTable) -> None
     item = read_shard(shop.table, shard)
     assert (item.open_claims, item.retired_at is None) == ((), False)
     lost.open()
-    assert lost.recover().state == "succeeded"
+    assert lost.shop.recover().state == "succeeded"
     assert not read_gap(shop.table).is_open
 
 
@@ -250,7 +237,7 @@ def test_kept_amounts_of_lives_that_return_are_not_counted_twice(lost: LostTable
     lost.lose()
     lost.take_over()
     lost.open()
-    assert lost.recover().state == "succeeded"
+    assert lost.shop.recover().state == "succeeded"
     assert not read_gap(shop.table).is_open
     lost.pass_minutes(4)
     total = lost.deployment.open_book("acme").read(Trip.ever("sea"))

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
-from unittest import mock
 
 from daicho.errors import Refusal, StoreError, UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
-from daicho.jobs import pass_step
 from daicho.recovery.recovery import RecoveryWorker, request_recovery
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
@@ -25,11 +23,11 @@ from daicho.testing.faults.processes import SimulatedProcess, get_running_proces
 from daicho.testing.oracle.stream_history import is_base_item
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
 from daicho.testing.stack_settings import ENVIRONMENT, FAILURE_BUCKET, TABLE
-from daicho.verify import steps, tally_phases
 from daicho.verify.job import VerifyJob, find_verification
 from tests.simulator.faults.waiting_processes import WaitingProcesses
 from tests.simulator.faults.warm_environments import keep_rollups_warm
 from tests.simulator.schedules.row_verification_events import raise_versions
+from tests.simulator.schedules.tally_verification_events import lower_limits
 
 RECOVERY = "recovery"
 """The process of a step."""
@@ -67,16 +65,8 @@ class GapEvents(EventOwner):
     @contextmanager
     def watch(self) -> Iterator[None]:
         """Limits that are too high to be reached in a schedule."""
-        lowered = (
-            (steps, "ITEMS_PER_PAGE", 3),
-            (pass_step, "SAVE_INTERVAL", dt.timedelta(0)),
-            (tally_phases, "LINES_PER_OBJECT", 4),
-            (tally_phases, "LINES_PER_PARTITION", 4),
-            (tally_phases, "LINES_PER_GROUP", 5),
-        )
         with ExitStack() as stack:
-            for module, name, value in lowered:
-                stack.enter_context(mock.patch.object(module, name, value))
+            stack.enter_context(lower_limits())
             stack.enter_context(raise_versions(self._deployment))
             yield
 

@@ -75,16 +75,8 @@ class TallyVerificationEvents(EventOwner):
     @contextmanager
     def watch(self) -> Iterator[None]:
         """Limits that are too high to be reached in a schedule."""
-        lowered = (
-            (steps, "ITEMS_PER_PAGE", 3),
-            (pass_step, "SAVE_INTERVAL", dt.timedelta(0)),
-            (tally_phases, "LINES_PER_OBJECT", 4),
-            (tally_phases, "LINES_PER_PARTITION", 4),
-            (tally_phases, "LINES_PER_GROUP", 5),
-        )
         with ExitStack() as stack:
-            for module, name, value in lowered:
-                stack.enter_context(mock.patch.object(module, name, value))
+            stack.enter_context(lower_limits())
             stack.enter_context(
                 mock.patch.object(schedule, "find_unmarked_differences", self._find_unmarked)
             )
@@ -297,3 +289,19 @@ def _parse_damage(finding: Finding) -> tuple[int, Decimal]:
         pairs.append((int(items), Decimal(rest.split(" ")[0])))
     (found, found_sum), (expected, expected_sum) = pairs
     return found - expected, found_sum - expected_sum
+
+
+@contextmanager
+def lower_limits() -> Iterator[None]:
+    """Limits of a verification that are too high to be reached in a schedule."""
+    lowered = (
+        (steps, "ITEMS_PER_PAGE", 3),
+        (pass_step, "SAVE_INTERVAL", dt.timedelta(0)),
+        (tally_phases, "LINES_PER_OBJECT", 4),
+        (tally_phases, "LINES_PER_PARTITION", 4),
+        (tally_phases, "LINES_PER_GROUP", 5),
+    )
+    with ExitStack() as stack:
+        for module, name, value in lowered:
+            stack.enter_context(mock.patch.object(module, name, value))
+        yield
