@@ -26,14 +26,6 @@ from daicho.items.json_pairs import DECIMAL_TEXT, replace_exponents
 from daicho.items.mapper import make_adapter
 from daicho.layout.repairs import REPAIR_MARK
 from daicho.storage.scales import SCALES, count_places, restore_scales
-from daicho_cli.archive.engines import (
-    AthenaEngine,
-    QueryResult,
-    Statement,
-    open_engine,
-    select_rows,
-    select_statement,
-)
 from daicho_cli.archive.session import (
     ArchiveSession,
     Entities,
@@ -44,6 +36,7 @@ from daicho_cli.archive.session import (
     parse_selection,
     show_progress,
 )
+from daicho_cli.archive.sql import QueryResult, run_statement, select_rows
 from daicho_cli.options import LOCAL, StackFile, Stage
 from daicho_cli.terminal import INCOMPLETE, SUCCESS, end_on_errors, print_message
 
@@ -181,32 +174,25 @@ def print_answer(answer: QueryResult, output: Output) -> int:
     return {"json": _print_json, "csv": _print_csv, "table": _print_table}[output](answer)
 
 
-def format_records(
-    answer: QueryResult, entities: Declared, skipped: list[str]
-) -> Iterator[dict[str, Any]]:
+def format_records(answer: QueryResult, entities: Declared) -> Iterator[dict[str, Any]]:
     """Whole rows as JSON values: the content of an archived line, the item as plain values.
 
     ``entities``: the current declarations by name. A decimal is shown as the API shows it: as text,
-    with its scale. ``skipped`` receives an entry for each line that is not JSON, which Athena
-    returns as a row of nulls.
+    with its scale.
     """
     for row in answer.rows:
         record = dict(zip(answer.columns, row, strict=True))
-        if record["item"] is None:
-            skipped.append("a line")
-            continue
         item = json.loads(record["item"])
         values = format_item(item, entities.get(record["entity"]))
-        gen = record["gen"]
         yield {
             "deleted_at": record["deleted_at"],
             "tenant": record["tenant"],
             "entity": record["entity"],
             "pk": to_plain(item.get("PK")),
             "sk": to_plain(item.get("SK")),
-            "gen": None if gen is None else int(gen),
+            "gen": record["gen"],
             "seq": record["seq"],
-            "raw": record["raw"] in (True, "true"),
+            "raw": bool(record["raw"]),
             "item": values,
         }
 
@@ -391,9 +377,8 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
             statement = _strip_semicolon(sql)
         broken: list[str] = []
         more: list[bool] = []
-        lines: list[str] = []
-        with _run_statement(session, selection, entities, statement, broken) as result:
-            answer, records = result, format_records(result, session.find_entities(), lines)
+        with _read_and_run(session, selection, statement, broken) as result:
+            answer, records = result, format_records(result, session.find_entities())
             if sql is None and output == "json":
                 answer = QueryResult(RECORD, (list(record.values()) for record in records))
             elif sql is None:
@@ -403,50 +388,24 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
             rows = print_answer(limit_rows(answer, max_rows, more), output)
     cut = f" (there are more than --limit {max_rows})" if any(more) else ""
     print_message(f"{rows:,} rows{cut}")
-    if lines:
-        print_message(
-            f"{len(lines):,} lines are not JSON: daicho archive verify names their objects"
-        )
-    raise typer.Exit(INCOMPLETE if broken or lines else SUCCESS)
+    raise typer.Exit(INCOMPLETE if broken else SUCCESS)
 
 
 @contextmanager
-def _run_statement(
-    session: ArchiveSession,
-    selection: Selection,
-    entities: Sequence[str],
-    sql: str,
-    broken: list[str],
+def _read_and_run(
+    session: ArchiveSession, selection: Selection, sql: str, broken: list[str]
 ) -> Iterator[QueryResult]:
-    """Run a statement on an engine; print what it has read and what cannot be read."""
+    """Run a statement over the selected rows; print what was read and what cannot be read."""
 
     def report_broken(name: str, error: object) -> None:
         broken.append(name)
         print_message(f"skipped: {name}: {error}")
 
-    # The local AWS's Athena takes no parameters: DuckDB answers there.
-    if entities and not session.stack.is_local:
-        athena = AthenaEngine.open(session.stack)
-        objects = list(session.archive.list_selected(selection))
-        partitions = {entry.name.rpartition("/")[0] for entry in objects}
-
-        def build_statement(without: Sequence[str]) -> Statement:
-            return select_statement(
-                sql, (athena.database, athena.table), selection, entities, without
-            )
-
-        answer, scanned = athena.answer(build_statement, report_broken)
-        print_message(
-            f"Athena scanned {scanned:,} bytes of {len(objects):,} objects in "
-            f"{len(partitions):,} partitions"
-        )
-        yield answer
-        return
     with ExitStack() as stack:
         with show_progress(session, "reading the archive"):
             rows = session.archive.read_rows(selection, report_broken)
-            answer = stack.enter_context(open_engine(rows, sql))
-        print_message(f"DuckDB: {session.reads}, checked and read")
+            answer = stack.enter_context(run_statement(rows, sql))
+        print_message(f"{session.reads}, checked and read")
         yield answer
 
 

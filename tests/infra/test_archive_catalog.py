@@ -11,7 +11,7 @@ import pytest
 
 from daicho.archive.chain import Chain, render_folder
 from daicho.cdk.archive_catalog import QUERIES
-from daicho_cli.archive.engines import open_engine, render_literal
+from daicho_cli.archive.sql import run_statement
 from tests.infra.synthesis import Synthesis
 from tests.support.memory_archive import DAY, MIDNIGHT, Kept, render_seq
 
@@ -117,8 +117,8 @@ def ask(id: str, kept: Kept, *values: str) -> list[tuple[Any, ...]]:
     (saved,) = (each for each in QUERIES if each.id == id)
     sql = saved.sql
     for value in values:
-        sql = sql.replace("?", render_literal(value), 1)
-    with open_engine(kept.rows(), sql) as answer:
+        sql = sql.replace("?", f"'{value}'", 1)
+    with run_statement(kept.rows(), sql) as answer:
         return [tuple(row) for row in answer.rows]
 
 

@@ -21,20 +21,7 @@ from tests.support.memory_archive import Kept
 from tests.support.memory_stores import MemoryBucket
 from tests.support.sample_ledger import LEDGER
 
-STACK = Stack(
-    "Daicho-test",
-    {
-        "ArchiveWorkgroupName": "group",
-        "ArchiveDatabaseName": "daicho_test",
-        "ArchiveTableName": "archive",
-    },
-)
-
-
-TEXTS = ["x' OR '1'='1", "'; DROP TABLE archive; --", "it''s", "\\'", "?", "日本"]
-"""Values that would change a statement if they became part of it."""
-
-LOCAL_STACK = dataclasses.replace(STACK, endpoint="http://127.0.0.1:1", region="us-east-1")
+STACK = Stack("Daicho-test", {}, endpoint="http://127.0.0.1:1", region="us-east-1")
 
 
 class Download(Entity):

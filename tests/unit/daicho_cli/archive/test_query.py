@@ -9,16 +9,9 @@ import json
 import pytest
 from rich.cells import cell_len
 
-from daicho_cli.archive.engines import QueryResult
 from daicho_cli.archive.query import print_answer
-from tests.support.archive_commands import LOCAL_STACK, Commanded
-
-
-@pytest.fixture
-def made(made: Commanded) -> Commanded:
-    """DuckDB is asked: the stack is the local one."""
-    made.stack = LOCAL_STACK
-    return made
+from daicho_cli.archive.sql import QueryResult
+from tests.support.archive_commands import Commanded
 
 
 def ids(made: Commanded, *arguments: str) -> list[str]:
