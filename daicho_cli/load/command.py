@@ -133,7 +133,7 @@ def _open_loader(  # the command's options
     preparer = RowPreparer(table, ledger, tenant, entity, checkpoint.progress, any_state, in_paths)
     plan, pace = ledger.current_generation(entity.__name__).plan, RateLimiter(rate)
     states = tuple(each.name for each in entity.rules_.transitions)
-    if plan.derived_uniques or states:
+    if plan.derived_uniques or states or entity.rules_.reads_stored:
         check = preparer.find_refusal
         checked = CheckedWriter(table, ledger, plan, writers, pace, utc_now, check, states)
         return Loader(file, checkpoint, preparer, checked)

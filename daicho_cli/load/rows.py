@@ -18,12 +18,14 @@ from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec, now
 from daicho.errors import Refusal, TenantClosed
 from daicho.items.arguments import validate_value
+from daicho.items.change_rules import check_change
 from daicho.items.json_pairs import WrittenNumberError, check_written
-from daicho.items.mapper import read_values
+from daicho.items.mapper import ItemFields, read_values
 from daicho.items.rules import check_transitions
 from daicho.layout.base_item import is_expired
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger
+from daicho.query.access import SYSTEM
 from daicho.query.key_resolver import KeyResolver
 from daicho.runtime.exact_json import (
     InexactNumberError,
@@ -254,7 +256,7 @@ class RowPreparer:
                     raise RejectedError(problem, name)
 
     def find_refusal(self, image: Image, stored: Image | None) -> RejectedError | None:
-        """Why the state of an item may not follow that of the stored one; None if it may.
+        """Why an item may not replace the stored one, by the rules over both; None if it may.
 
         With `any_state`, a new item may have any state.
         """
@@ -265,6 +267,7 @@ class RowPreparer:
             return None
         try:
             check_transitions(self.entity, self.ledger, image, replaced)
+            check_change(ItemFields(self.entity, image), self.ledger, SYSTEM, replaced)
         except Refusal as error:
             return RejectedError(error.detail, error.field)
         return None

@@ -58,8 +58,11 @@ if TYPE_CHECKING:
     from daicho.declare.results import VoteResult as VoteResult
     from daicho.declare.rules.access import owned_by_caller as owned_by_caller
     from daicho.declare.rules.caller import Caller as Caller
+    from daicho.declare.rules.rule_set import ChangeCheck as ChangeCheck
     from daicho.declare.rules.rule_set import Check as Check
+    from daicho.declare.rules.rule_set import Frozen as Frozen
     from daicho.declare.rules.rule_set import computed as computed
+    from daicho.declare.rules.transitions import transition as transition
     from daicho.declare.rules.unique import Unique as Unique
     from daicho.declare.searches import Search as Search
     from daicho.declare.searches import through as through
@@ -97,7 +100,8 @@ _NAMES = {
     "declare.results": ("Page", "Score", "SectionValue", "VoteResult"),
     "declare.rules.access": ("owned_by_caller",),
     "declare.rules.caller": ("Caller",),
-    "declare.rules.rule_set": ("Check", "computed"),
+    "declare.rules.rule_set": ("ChangeCheck", "Check", "Frozen", "computed"),
+    "declare.rules.transitions": ("transition",),
     "declare.rules.unique": ("Unique",),
     "declare.searches": ("Search", "through"),
     "declare.split": ("Split",),

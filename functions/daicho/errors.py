@@ -205,6 +205,12 @@ class ForbiddenTransition(Conflict):
     type = "forbidden-transition"
 
 
+class ForbiddenChange(Conflict):
+    """A rule does not let the stored item change so, or be deleted."""
+
+    type = "forbidden-change"
+
+
 class TenantClosed(Refusal):
     """The tenant is closed for good: everything of it is being deleted, or is."""
 

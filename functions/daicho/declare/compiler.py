@@ -16,7 +16,7 @@ from daicho.declare.fields import FieldSpec, changed_at, created_at
 from daicho.declare.figures.measures import KINDS, Count, Figure, Percentiles, Sum
 from daicho.declare.keys import Key
 from daicho.declare.listings import Listing
-from daicho.declare.parts import ConditionSpec, PartSpec
+from daicho.declare.parts import ConditionSpec, PartSpec, check_condition
 from daicho.declare.rules import references
 from daicho.declare.rules.declared_places import list_scale_attributes
 from daicho.declare.rules.unique import Unique, check_unique
@@ -379,13 +379,7 @@ class _Compiler:
         if where is None:
             return None
         name = self._compile_field(declaration, where.field, KEY_KINDS)
-        literals = where.field.literals
-        for value in where.values:
-            if literals is not None and value not in literals:
-                raise DeclarationError(
-                    f"{declaration}: {value!r} is not a value of {where.field} {literals}; "
-                    f"use one of them, or add {value!r} to the Literal"
-                )
+        check_condition(declaration, where)
         return plan.Condition(name, tuple(render_scalar(value) for value in where.values))
 
     def _compile_field(

@@ -13,13 +13,8 @@ from typing import Any, Literal, TypeVar
 
 from daicho.declare import compiler
 from daicho.declare.entity import Entity
-from daicho.declare.rules.access import (
-    AccessRule,
-    RoleArgument,
-    build_access_rule,
-    read_names,
-    read_verb_roles,
-)
+from daicho.declare.rules.access import AccessRule, build_access_rule, read_verb_roles
+from daicho.declare.rules.roles import RoleArgument, read_names
 from daicho.errors import DeclarationError
 from daicho.runtime.frozen_dataclasses import dataclass
 

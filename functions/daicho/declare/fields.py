@@ -10,7 +10,7 @@ import datetime as dt
 import hashlib
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -50,6 +50,7 @@ class FieldSpec:
     reads_as: TextKind = "text"
     region: str = ""
     transitions: Mapping[str | None, Any] | None = None
+    write: str | Collection[str] = ()
     name: str = ""
     entity: str = ""
     annotation: Any = None
@@ -104,6 +105,7 @@ def field(
     kind: TextKind = "text",
     region: str | None = None,
     transitions: Mapping[str | None, Any] | None = None,
+    write: str | Collection[str] = (),
     **limits: Any,
 ) -> Any:
     """A field that a declaration reads.
@@ -119,6 +121,8 @@ def field(
         transitions: the states that may follow each state of a ``Literal``:
             ``{"draft": ("open", "void"), "open": ("paid",)}``. A state that is no key is final.
             The key None lists the states that a new item may have; without it, any.
+        write: who may give and change the value: names of roles, or ``"owner"``. By default
+            everybody who may write the item.
         limits: what Pydantic's ``Field`` takes: ``max_length``, ``pattern``, ``ge``, ``le``... and
             ``examples``, whose first the API's description shows.
     """
@@ -143,6 +147,7 @@ def field(
         reads_as=kind,
         region=region or "",
         transitions=transitions,
+        write=write,
     )
 
 

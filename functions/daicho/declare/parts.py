@@ -202,6 +202,21 @@ def read_condition(where: Any) -> ConditionSpec | None:
     return where
 
 
+def check_condition(declaration: Declaration, where: ConditionSpec) -> None:
+    """Check that a field can have the values of a condition.
+
+    Raises:
+        DeclarationError: one of them is not in its ``Literal``.
+    """
+    literals = where.field.literals
+    for value in where.values:
+        if literals is not None and value not in literals:
+            raise DeclarationError(
+                f"{declaration}: {value!r} is not a value of {where.field} {literals}; "
+                f"use one of them, or add {value!r} to the Literal"
+            )
+
+
 def check_value_count(parts: tuple[Any, ...], expected: int, declaration: Declaration) -> None:
     """Check how many values a query is called with; TypeError names the declaration."""
     if len(parts) != expected:

@@ -49,9 +49,7 @@ def apply_rules(fields: ItemFields[E]) -> ItemFields[E]:
     failures: list[tuple[str, str]] = []
     for check in rules.checks:
         names = [spec.name for spec in check.inputs]
-        message = _call(check.function, values, names, names[-1])
-        if message is not None and not isinstance(message, str):
-            raise TypeError(f"{check}: {check.function.__name__} returns None or a message")
+        message = call_check(check.function, values, names)
         failures += [(name, message) for name in names if message is not None]
     if failures:
         detail = "; ".join(dict.fromkeys(message for _, message in failures))
@@ -112,6 +110,21 @@ def may_be_created(entity: type[Entity], fields: Mapping[str, AttributeValue]) -
         each.allows(None, attributes.get_text(fields, each.name) or "")
         for each in entity.rules_.transitions
     )
+
+
+def call_check(
+    function: Callable[..., Any], values: Mapping[str, Any], names: Sequence[str], field: str = ""
+) -> str | None:
+    """The message of a check's function; None if the rule holds.
+
+    Raises:
+        Invalid: the function fails for these values.
+        TypeError: it returns something else.
+    """
+    message: str | None = _call(function, values, names, field or names[-1])
+    if message is not None and not isinstance(message, str):
+        raise TypeError(f"{function.__name__} returns None or a message, not {message!r}")
+    return message
 
 
 def _show(fields: ItemFields[Any]) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ write is refused: `daicho.errors.Forbidden`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,8 +20,9 @@ from daicho.declare.fields import FieldSpec
 from daicho.declare.listings import Listing
 from daicho.declare.parts import PartSpec
 from daicho.declare.queries import ItemRef, ListQuery, RankingQuery, TotalQuery
-from daicho.declare.rules.access import OWNER, TENANT, AccessRule
+from daicho.declare.rules.access import AccessRule
 from daicho.declare.rules.caller import Caller
+from daicho.declare.rules.roles import OWNER, TENANT
 from daicho.errors import Forbidden, Invalid
 from daicho.query.key_resolver import build_not_found
 from daicho.storage.attributes import Image, get_text
@@ -92,6 +93,25 @@ class Access:
         spec = type(item).owner_field_
         image: Image = {} if spec is None else {spec.name: {"S": getattr(item, spec.name)}}
         self.check_write(ItemRef(type(item), ()), image)
+
+    def check_roles(
+        self, names: Collection[str], entity: type[Entity], image: Image, field: str
+    ) -> None:
+        """Refuse a caller who has none of these roles and is not the owner, if that is named.
+
+        ``image``: the stored item, or the new one if there is none.
+
+        Raises:
+            Forbidden: names the roles, for ``field``.
+        """
+        if self.caller is None or self._suspensions or self.caller.has_role(*names):
+            return
+        spec = entity.owner_field_ if OWNER in names and self.caller.subject else None
+        if spec is not None and get_text(image, spec.name) == self.caller.subject:
+            return
+        needed = [f"the role {name!r}" for name in names if name != OWNER]
+        owner = ["the owner of the item"] if OWNER in names else []
+        raise Forbidden(f"only {' or '.join([*owner, *needed])} may do this", field=field)
 
     def assign_owner(self, item: Entity) -> None:
         """Set the owner of an item that is created or put, unless it is given.

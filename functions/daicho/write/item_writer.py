@@ -119,6 +119,9 @@ class ItemWriter:
     def put(self, item: E, *, if_match: int | str | None, if_none_match: bool) -> E:
         """See `Book.put`."""
         is_joint = self._needs_transaction(type(item), type(item).fields_)
+        # The SDK may repeat a write. A repeated transaction is none; another write would find the
+        # state that it has just given.
+        is_joint = is_joint or bool(type(item).rules_.once_fields)
         if is_joint or self._reserves(type(item)) or isinstance(if_match, str):
             return self._retry_transaction(
                 lambda t: t.put(item, if_match=if_match, if_none_match=if_none_match)
@@ -127,6 +130,8 @@ class ItemWriter:
             return self._create(item, PreconditionFailed, if_match)
         now = self.clock()
         new = self.planner.plan_candidate(item, now)
+        if new.entity.rules_.reads_stored:
+            return self._put_after_read(new, now, if_match)
         planned = self._plan_first_put(new, now, if_match)
         for _ in range(ATTEMPTS):
             try:
@@ -153,6 +158,7 @@ class ItemWriter:
             self._needs_transaction(ref.entity, changes)
             or self.planner.get_entity_plan(ref.entity).key.moves in changes
             or isinstance(if_match, str)
+            or not ref.entity.rules_.once_fields.isdisjoint(changes)  # as in `put`
         ):
             return self._retry_transaction(lambda t: t.change(ref, changes, if_match=if_match))
         key, now = self.key_resolver.resolve_key(ref), self.clock()
@@ -170,7 +176,7 @@ class ItemWriter:
     def delete(self, ref: ItemRef[E], *, if_match: int | str | None) -> None:
         """See `Book.delete`."""
         is_joint = self._needs_transaction(ref.entity) or self._reserves(ref.entity)
-        if is_joint or isinstance(if_match, str):
+        if is_joint or ref.entity.rules_.guards_deletion or isinstance(if_match, str):
             self._retry_transaction(lambda t: t.delete(ref, if_match=if_match))
             return
         key, now = self.key_resolver.resolve_key(ref), self.clock()
@@ -220,6 +226,19 @@ class ItemWriter:
                 with self.transaction() as transaction:
                     result = write(transaction)
                 return result
+        raise Raced
+
+    def _put_after_read(self, new: PlannedWrite[E], now: dt.datetime, if_match: int | None) -> E:
+        """Put an item whose rules compare it with the stored one, which is read before."""
+        for _ in range(ATTEMPTS):
+            existing = self.table.get(new.key, consistent=True)
+            planned = self.planner.plan_put(new, existing, now, if_match=if_match)
+            image = planned.build_successor()
+            is_free = existing is None
+            write = conditions.if_absent() if is_free else conditions.if_unchanged(existing or {})
+            with suppress(ConditionFailedError):
+                self.sender.send_one(new.key, write.to_put(image))
+                return mapper.to_item(planned.entity, image, self.key_resolver.ledger)
         raise Raced
 
     def _plan_first_put(

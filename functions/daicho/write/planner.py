@@ -18,7 +18,7 @@ from daicho.declare.queries import ItemRef
 from daicho.declare.rules.rule_set import NO_RULES
 from daicho.declare.stored_objects import check_object_keys
 from daicho.errors import Conflict, PreconditionFailed, UnreadableError
-from daicho.items import mapper, rules
+from daicho.items import change_rules, mapper, rules
 from daicho.items.mapper import E, ItemFields
 from daicho.layout import base_item
 from daicho.layout.base_item import to_seconds
@@ -143,7 +143,9 @@ class ItemPlanner:
             return self._plan_repair(new, current, now, if_match)
         check_version(base_item.get_tag(current), if_match)
         fields = merge_immutable_fields(new.plan, new.fields, current)
-        return self._plan_write(self._apply_rules(fields, current), now, now, current)
+        return self._plan_write(
+            self._apply_rules(fields, current, new.entity.fields_), now, now, current
+        )
 
     def _plan_repair(
         self, new: PlannedWrite[E], current: Image, now: dt.datetime, if_match: int | str | None
@@ -178,7 +180,7 @@ class ItemPlanner:
         stored = self.check_existing(ref, existing, now, if_match)
         current = mend_image(ref.entity, self.ledger, stored, changes, now)
         fields = apply_changes(ref.entity, self.ledger, current, changes)
-        fields = self._apply_rules(fields, current)
+        fields = self._apply_rules(fields, current, changes)
         planned = self._plan_write(fields, mapper.read_created(current), now, current)
         return planned if current is stored else replace(planned, is_repair=True)
 
@@ -251,6 +253,23 @@ class ItemPlanner:
         check_version(base_item.get_tag(current), if_match)
         return current
 
+    def check_removal(
+        self,
+        ref: ItemRef[Any],
+        existing: Image | None,
+        now: dt.datetime,
+        if_match: int | str | None,
+    ) -> None:
+        """Check that an item may be deleted.
+
+        Raises:
+            NotFound, Forbidden, PreconditionFailed: as in `check_existing`.
+            ForbiddenChange: a rule does not let it be deleted.
+        """
+        current = self.check_existing(ref, existing, now, if_match)
+        if ref.entity.rules_.guards_deletion:
+            change_rules.check_deletion(ref.entity, self.ledger, current)
+
     def check_vacant(
         self,
         entity: type[Entity],
@@ -321,12 +340,20 @@ class ItemPlanner:
         """The newest plan of an entity: its compiled declaration."""
         return self.ledger.current[entity.__name__].plan
 
-    def _apply_rules(self, fields: ItemFields[E], replaced: Image) -> ItemFields[E]:
-        """The fields of an item by the entity's rules; ``replaced`` is empty for a new item."""
+    def _apply_rules(
+        self, fields: ItemFields[E], replaced: Image, given: Collection[str] = ()
+    ) -> ItemFields[E]:
+        """The fields of an item by the entity's rules; ``replaced`` is empty for a new item.
+
+        ``given``: the fields that the request sets.
+        """
         if fields.entity.rules_ is NO_RULES:
             return fields
         rules.check_transitions(fields.entity, self.ledger, fields.stored, replaced)
-        return rules.apply_rules(fields)
+        fields = rules.apply_rules(fields)
+        if fields.entity.rules_.reads_stored:
+            change_rules.check_change(fields, self.ledger, self.access, replaced, given)
+        return fields
 
     def _plan_write(
         self,

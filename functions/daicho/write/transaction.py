@@ -163,7 +163,7 @@ class Transaction:
         key, now = self._key_resolver.resolve_key(ref), self._clock()
         if key is None:
             raise build_not_found(ref)
-        self._planner.check_existing(ref, self._read_image(ref.entity, key), now, if_match)
+        self._planner.check_removal(ref, self._read_image(ref.entity, key), now, if_match)
         self.images[key] = None
         if ref.entity.versioned_:
             self._stage_versions(self._versions.build_removal(key, now))

@@ -15,6 +15,7 @@ from daicho.plan.lockfile import write_lock_file
 from daicho.storage.table import Table
 from daicho_cli.main import app
 from tests.support.repository import ROOT
+from tests.support.ruled_domains.bills import Bill
 from tests.support.ruled_domains.invoices import Customer, Invoice, Parcel
 from tests.support.ruled_project import DOMAIN_PACKAGE, LEDGER
 
@@ -97,3 +98,14 @@ def test_a_row_replaces_only_what_was_checked(
     result = run("load", "Parcel", str(file))
     assert (result.exit_code, "cannot become" in result.output) == (3, True)
     assert book.get(Parcel.key("p")).state == "sent"
+
+
+def test_rows_keep_the_rules_over_stored_items(run: Run, book: Book) -> None:
+    row = {"id": "b", "owner": "clerk", "state": "open", "amount": "1.00"}
+    assert load(run, "Bill", row, {**row, "state": "void"}, {**row, "rate": 3}) == [
+        (3, "state", "'void' cannot become 'open': it is final")
+    ]
+    changed = {**row, "state": "void", "amount": "2.00"}
+    detail = "does not change while state is 'paid' or 'void'"
+    assert load(run, "Bill", changed) == [(1, "amount", detail)]
+    assert str(book.get(Bill.key("b")).amount) == "1.00"

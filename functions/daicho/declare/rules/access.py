@@ -5,24 +5,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any
 
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
+from daicho.declare.rules.roles import OWNER, TENANT, RoleArgument, read_names
 from daicho.errors import DeclarationError
 from daicho.runtime.frozen_dataclasses import dataclass
-
-TENANT = "tenant"
-"""Everybody of the tenant."""
-OWNER = "owner"
-"""The subject in the field that `owned_by_caller` declares."""
-_ROLE = re.compile(r"[^\s,\[\]]{1,100}")
-"""A name of a group that a claim can contain: see `daicho.web.http.request`."""
-
-RoleArgument = str | Collection[str] | None
 
 
 def owned_by_caller(*, hidden: bool = False, **limits: Any) -> Any:
@@ -97,22 +88,6 @@ def build_access_rule(entity: type[Entity], read: RoleArgument, write: RoleArgum
             f"shows what was written: access({name}, read=(..., {unread[0]!r}), ...)"
         )
     return AccessRule(name, values["read"], values["write"], spec.name if spec else None)
-
-
-def read_names(argument: RoleArgument, where: str) -> tuple[str, ...]:
-    """The names in an argument that takes one or several; none for None.
-
-    Raises:
-        DeclarationError: one of them cannot be the name of a group.
-    """
-    names = (argument,) if isinstance(argument, str) else tuple(argument or ())
-    for name in names:
-        if not _ROLE.fullmatch(name):
-            raise DeclarationError(
-                f"{where}: {name!r} is no name of a role; use a name without spaces, commas and "
-                "brackets, such as 'accountant'"
-            )
-    return tuple(dict.fromkeys(names))
 
 
 def read_verb_roles(

@@ -1,4 +1,4 @@
-"""The rules of one entity: fields that are computed, checks over fields, and transitions of states.
+"""The rules of one entity: computed fields, checks of items and of their changes, transitions.
 
 They are collected and checked when the class is defined. Functions in them are named functions of a
 module, which are called with the values of fields.
@@ -8,19 +8,28 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from daicho.declare.base import Declaration
 from daicho.declare.fields import FieldSpec, created_at
+from daicho.declare.parts import ConditionSpec, check_condition, read_condition, read_specs
+from daicho.declare.rules.roles import OWNER, TENANT, read_names
 from daicho.declare.rules.transitions import Transitions, read_transitions
 from daicho.errors import DeclarationError
 from daicho.runtime.frozen_dataclasses import dataclass
 
 
-def check_function(where: str, function: Any, inputs: Sequence[Any]) -> tuple[FieldSpec, ...]:
-    """The fields that a function is called with.
+def check_function(
+    where: str, function: Any, inputs: Sequence[Any], arguments: Sequence[str] = ()
+) -> tuple[FieldSpec, ...]:
+    """The fields that a function reads.
 
-    ``where`` is the beginning of an error's message: the word of the declaration, as it is written.
+    Args:
+        where: the beginning of an error's message: the word of the declaration, as it is written.
+        function: it is called with ``arguments``; without any, with the values of the fields.
+        inputs: the fields.
+        arguments: names for an error's message.
 
     Raises:
         DeclarationError: it is no named function of a module, or does not take these fields.
@@ -41,13 +50,15 @@ def check_function(where: str, function: Any, inputs: Sequence[Any]) -> tuple[Fi
             f"{where}({function.__name__}) names no fields: write the fields that the function "
             f"reads, {where}({function.__name__}, lines)"
         )
+    names = ", ".join(spec.name for spec in specs)
+    taken = ", ".join(arguments) or names
     try:
-        inspect.signature(function).bind(*specs)
+        inspect.signature(function).bind(*(arguments or specs))
     except TypeError as error:
-        names = ", ".join(spec.name for spec in specs)
+        number = "two arguments" if arguments else "one argument for each of these fields"
         raise DeclarationError(
-            f"{where}({function.__name__}, {names}): {error}. Let the function take one argument "
-            f"for each of these fields, in their order: def {function.__name__}({names})"
+            f"{where}({function.__name__}, {names}): {error}. Let the function take {number}, in "
+            f"this order: def {function.__name__}({taken})"
         ) from error
     return specs
 
@@ -119,16 +130,107 @@ class Check(Declaration):
         self.function = function
 
 
+class ChangeRule(Declaration):
+    """A rule over a stored item and the item that a write makes of it.
+
+    Attributes:
+        inputs: the fields that it reads.
+        guards_deletion: whether it is asked before an item is deleted.
+    """
+
+    inputs: tuple[FieldSpec, ...] = ()
+    guards_deletion = False
+
+
+class ChangeCheck(ChangeRule):
+    """A rule over the values before and after a change, which every write of the item must keep.
+
+    ``discount_stays = ChangeCheck(is_discount_allowed, status, discount)``. The function gets two
+    objects, ``old`` and ``new``, whose attributes are the values of the fields. It returns None if
+    the change is allowed, or else a message, which is the answer 409. It is not called for a new
+    item, for which a `Check` is made.
+
+    Args:
+        function: a named function of a module. It must be pure: its result depends on its
+            arguments alone.
+        inputs: fields of the same entity.
+        deletion: call it before a deletion too; ``new`` is None then.
+
+    Raises:
+        DeclarationError: the function is a lambda, or does not take two arguments.
+    """
+
+    def __init__(
+        self, function: Callable[..., str | None], *inputs: Any, deletion: bool = False
+    ) -> None:
+        self.inputs = check_function("ChangeCheck", function, inputs, ("old", "new"))
+        self.function, self.guards_deletion = function, deletion
+
+
+class Frozen(ChangeRule):
+    """Fields that keep their values while another field has one of some values.
+
+    ``paid_lines = Frozen(lines, due, when=one_of(status, "paid"))``: a write that changes one of
+    the fields is refused with 409 if the stored item meets the condition.
+
+    Args:
+        fields: fields of the same entity.
+        when: the condition on the stored item; without it the fields never change.
+        deletable: whether such an item may be deleted.
+
+    Raises:
+        DeclarationError: it names no field, or the condition is none.
+    """
+
+    def __init__(self, *fields: Any, when: bool = True, deletable: bool = True) -> None:
+        self.fields = read_specs(fields)
+        self.when: ConditionSpec | None = read_condition(when)
+        if not self.fields and deletable:
+            raise DeclarationError(
+                f"Frozen(when={when!r}) freezes nothing: name fields, Frozen(lines, when=...), or "
+                "write deletable=False"
+            )
+        condition = () if self.when is None else (self.when.field,)
+        self.inputs = (*self.fields, *condition)
+        self.guards_deletion = not deletable
+
+
 @dataclass(frozen=True)
 class RuleSet:
-    """What is computed with every write, in this order; what is checked; what may change how."""
+    """The rules of an entity.
+
+    ``computed``: the fields that are computed with every write, in this order. ``checks``: what the
+    new item must fulfil. ``transitions``: from which state to which one it may change. ``changes``:
+    what may change otherwise. ``limited``: the fields that not every caller may write, each with
+    the names of those who may.
+    """
 
     computed: tuple[FieldSpec, ...] = ()
     checks: tuple[Check, ...] = ()
     transitions: tuple[Transitions, ...] = ()
+    changes: tuple[ChangeRule, ...] = ()
+    limited: tuple[tuple[FieldSpec, tuple[str, ...]], ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.computed or self.checks or self.transitions)
+        return bool(
+            self.computed or self.checks or self.transitions or self.changes or self.limited
+        )
+
+    @cached_property
+    def reads_stored(self) -> bool:
+        """Whether a write must know the stored item: no condition of a request can check it."""
+        transitions = any(each.roles or each.once for each in self.transitions)
+        return bool(self.changes or self.limited or transitions)
+
+    @cached_property
+    def guards_deletion(self) -> bool:
+        """Whether a deletion must know the stored item."""
+        return any(each.guards_deletion for each in self.changes)
+
+    @cached_property
+    def once_fields(self) -> frozenset[str]:
+        """The state fields with a state that is given only once."""
+        return frozenset(each.name for each in self.transitions if each.once)
 
 
 NO_RULES = RuleSet()
@@ -159,6 +261,17 @@ def collect_rules(
     for check in checks:
         for read in check.inputs:
             _check_input(check, "the check", entity, read, split_fields)
+    changes = tuple(each for each in declared if isinstance(each, ChangeRule))
+    for change in changes:
+        for read in change.inputs:
+            _check_input(change, "the check", entity, read, split_fields)
+        if isinstance(change, Frozen) and change.when is not None:
+            check_condition(change, change.when)
+    limited = tuple(
+        (spec, read_names(spec.write, str(spec))) for spec in fields.values() if spec.write
+    )
+    for spec, names in limited:
+        _check_limited(spec, names, fields.values())
     moving = [getattr(each, "moves", None) for each in declared]
     fixed = [spec for spec in key_fields if spec not in moving]
     transitions = tuple(
@@ -166,7 +279,21 @@ def collect_rules(
         for spec in fields.values()
         if spec.transitions is not None
     )
-    return RuleSet(computed, checks, transitions) if computed or checks or transitions else NO_RULES
+    return RuleSet(computed, checks, transitions, changes, limited) or NO_RULES
+
+
+def _check_limited(spec: FieldSpec, names: Sequence[str], fields: Iterable[FieldSpec]) -> None:
+    """Check that a field can be limited to some callers.
+
+    Raises:
+        DeclarationError: an entity without an owner, or everybody may write the field.
+    """
+    if OWNER in names and not any(each.role == "owner" for each in fields):
+        raise DeclarationError(
+            f"{spec}: write={OWNER!r} needs an owner: owner: str = owned_by_caller()"
+        )
+    if TENANT in names:
+        raise DeclarationError(f"{spec}: write={TENANT!r} limits nothing: leave it out")
 
 
 def _check_input(

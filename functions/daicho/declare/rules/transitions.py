@@ -9,8 +9,36 @@ from functools import cached_property
 from typing import Any
 
 from daicho.declare.fields import MISSING, FieldSpec
+from daicho.declare.rules.roles import RoleArgument, read_names
 from daicho.errors import DeclarationError
 from daicho.runtime.frozen_dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Transition:
+    """A state that may follow another one, with its limits: see `transition`."""
+
+    state: str
+    roles: tuple[str, ...] = ()
+    once: bool = False
+
+
+def transition(state: str, *, role: RoleArgument = None, once: bool = False) -> Transition:
+    """A state in ``transitions=`` that only some callers may set, or that is set only once.
+
+    ``transitions={"open": (transition("paid", role="accountant", once=True), "void")}``.
+
+    Args:
+        state: the new state.
+        role: who may make this change: names of roles, or ``"owner"``. By default everybody who
+            may write the item.
+        once: a request that gives the state to an item that has it already is refused with 409, so
+            that of several equal requests one is answered with success.
+
+    Raises:
+        DeclarationError: a role has no valid name.
+    """
+    return Transition(state, read_names(role, f"transition({state!r})"), once)
 
 
 @dataclass(frozen=True)
@@ -18,7 +46,9 @@ class Transitions:
     """The allowed changes of one state field.
 
     ``following``: the states that may follow each state. ``initial``: the states that a new item
-    may have. ``default``: the state of stored items that have none.
+    may have. ``default``: the state of stored items that have none. ``roles``: who may change an
+    old state (None for a new item) to a new one, if not everybody may. ``once``: the states that
+    are given only once.
     """
 
     name: str
@@ -26,6 +56,8 @@ class Transitions:
     initial: tuple[str, ...]
     default: str | None = None
     states: tuple[str, ...] = field(default=())
+    roles: Mapping[tuple[str | None, str], tuple[str, ...]] = field(default_factory=dict)
+    once: frozenset[str] = frozenset()
 
     def allows(self, old: str | None, new: str) -> bool:
         """Whether a state may follow another one; None is that of an item that does not exist."""
@@ -58,12 +90,15 @@ def read_transitions(spec: FieldSpec, *, is_fixed_in_key: bool) -> Transitions:
     if not isinstance(given, Mapping):
         raise DeclarationError(f"{spec}: transitions={given!r} is no dict; write {_EXAMPLE}")
     following: dict[Any, tuple[str, ...]] = {}
-    for old, news in given.items():
-        if isinstance(news, str) or not isinstance(news, tuple | list | set | frozenset):
+    limited: list[tuple[Any, Transition]] = []
+    for old, listed in given.items():
+        if isinstance(listed, str) or not isinstance(listed, tuple | list | set | frozenset):
             raise DeclarationError(
-                f"{spec}: transitions[{old!r}] is {news!r}, and takes several states; write "
-                f"{old!r}: ({news!r},)"
+                f"{spec}: transitions[{old!r}] is {listed!r}, and takes several states; write "
+                f"{old!r}: ({listed!r},)"
             )
+        limited += [(old, each) for each in listed if isinstance(each, Transition)]
+        news = [each.state if isinstance(each, Transition) else each for each in listed]
         for state in news if old is None else (old, *news):
             _check_state(spec, state, states)
         following[old] = tuple(state for state in states if state in news)
@@ -79,7 +114,9 @@ def read_transitions(spec: FieldSpec, *, is_fixed_in_key: bool) -> Transitions:
             f"{spec}: its default {default!r} is not among transitions[None] {initial}, the states "
             "of new items: add it there, or use one of them as the default"
         )
-    return Transitions(spec.name, following, initial, default, states)
+    roles = {(old, each.state): each.roles for old, each in limited if each.roles}
+    once = frozenset(each.state for _, each in limited if each.once)
+    return Transitions(spec.name, following, initial, default, states, roles, once)
 
 
 def _check_state_field(spec: FieldSpec, *, is_fixed_in_key: bool) -> tuple[str, ...]:

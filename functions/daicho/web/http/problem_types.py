@@ -102,6 +102,12 @@ TYPES: tuple[ProblemType, ...] = (
         "changed.",
     ),
     ProblemType(
+        "forbidden-change",
+        409,
+        "A rule does not let the stored item change so, or be deleted. Nothing was written.",
+        "Read the item, and change only what its state allows. errors names the field.",
+    ),
+    ProblemType(
         "not-unique",
         409,
         "Another item has the same value in a field, or in several fields together, whose values "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from daicho.declare.rules.access import OWNER
+from daicho.declare.rules.roles import OWNER
 from daicho.web.http.operation import Operation, QueryVariant
 
 ROLES_EXTENSION, ACCESS_EXTENSION = "x-daicho-roles", "x-daicho-access"

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from daicho.declare.domain import Resource
-from daicho.declare.rules.access import OWNER, TENANT, AccessRule
+from daicho.declare.rules.access import AccessRule
+from daicho.declare.rules.roles import OWNER, TENANT
 from daicho.errors import DeclarationError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.web.http.operation import Operation

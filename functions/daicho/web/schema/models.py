@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from daicho.declare.entity import Entity, get_values
 from daicho.declare.fields import MISSING, FieldSpec
 from daicho.declare.keys import Key
+from daicho.declare.rules.rule_set import Frozen
 from daicho.items.json_pairs import write_plainly
 from daicho.items.projection import View
 from daicho.web.schema.model_refs import ModelRef
@@ -30,6 +31,8 @@ from daicho.web.schema.wire_types import (
 
 OWNER_DESCRIPTION = "The subject of your token. Only some roles may name another owner."
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
+WRITERS_EXTENSION, FROZEN_EXTENSION = "x-daicho-writers", "x-daicho-frozen"
+"""Extensions of a field: who may write it; values of other fields with which it does not change."""
 _READ_ONLY: dict[str, Any] = {"readOnly": True}
 
 
@@ -55,14 +58,15 @@ def build_creation_model(
     """
     fields: dict[str, Any] = {}
     for field_name, spec in _list_writable_fields(entity, omitted_names).items():
+        described = _describe_writers(entity, spec)
         if spec.factory is not None:
-            default = Field(default_factory=spec.factory)
+            default = Field(default_factory=spec.factory, **described)
         elif spec.role == "owner":
             default = Field(default=None, description=OWNER_DESCRIPTION)
         elif spec.default is not MISSING:
-            default = Field(default=spec.default)
+            default = Field(default=spec.default, **described)
         else:
-            default = Field()
+            default = Field(**described)
         fields[field_name] = (_choose_body_type(entity, field_name, in_paths), default)
     return create_model(name, __config__=STRICT, **fields)
 
@@ -73,11 +77,29 @@ def build_change_model(entity: type[Entity], in_paths: Collection[str] = ()) -> 
     fixed = [name for name in list_key_names(entity) if moves is None or name != moves.name]
     # The default only makes a field optional: a null is still validated.
     fields: dict[str, Any] = {
-        name: (_choose_body_type(entity, name, in_paths), Field(default=None))
+        name: (
+            _choose_body_type(entity, name, in_paths),
+            Field(default=None, **_describe_writers(entity, spec)),
+        )
         for name, spec in _list_writable_fields(entity, fixed).items()
         if not spec.frozen and spec is not entity.split_field_
     }
     return create_model(f"{entity.__name__}Change", __config__=STRICT, **fields)
+
+
+def _describe_writers(entity: type[Entity], spec: FieldSpec) -> dict[str, Any]:
+    """The description of a field that not everybody may write, or not always."""
+    names = dict(entity.rules_.limited).get(spec, ())
+    frozen = {
+        rule.when.field.name: list(rule.when.values)
+        for rule in entity.rules_.changes
+        if isinstance(rule, Frozen) and rule.when is not None and spec in rule.fields
+    }
+    texts = [f"Written only by: {', '.join(names)}."] if names else []
+    texts += [f"Does not change while {name} is {' or '.join(v)}." for name, v in frozen.items()]
+    extra = {WRITERS_EXTENSION: list(names)} if names else {}
+    extra |= {FROZEN_EXTENSION: frozen} if frozen else {}
+    return {"description": " ".join(texts), "json_schema_extra": extra} if texts else {}
 
 
 @cache

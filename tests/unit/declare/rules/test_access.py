@@ -8,7 +8,8 @@ import pytest
 
 from daicho import Domain, Entity, Key, field, owned_by_caller, uid
 from daicho.declare.registry import Daicho
-from daicho.declare.rules.access import read_names, read_verb_roles
+from daicho.declare.rules.access import read_verb_roles
+from daicho.declare.rules.roles import read_names
 from daicho.errors import DeclarationError
 
 

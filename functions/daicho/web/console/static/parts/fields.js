@@ -6,6 +6,7 @@
 import { html, joinClasses } from "console/html.js";
 import { renderName, resolve } from "console/catalog.js";
 import { parseJson } from "console/format.js";
+import { hasGroup } from "console/session.js";
 
 /**
  * @typedef {import("console/catalog.js").Schema} Schema
@@ -162,7 +163,7 @@ function isIncomplete(name) {
  */
 export function Fields({ fields, draft, stored, required = [], error, setDraft }) {
   const problems = new Map((error?.errors ?? []).map((/** @type {any} */ { field, message }) => [field.split(/[.[]/)[0], message]));
-  return fields.map(
+  return fields.filter(({ schema }) => mayWrite(schema, stored)).map(
     ({ name, schema }) => html`<${Field}
       key=${name}
       name=${name}
@@ -173,6 +174,13 @@ export function Fields({ fields, draft, stored, required = [], error, setDraft }
       onChange=${(/** @type {string | boolean} */ value) => setDraft((before) => ({ ...before, [name]: value }))}
     />`,
   );
+}
+
+/** @param {Schema} schema @param {Record<string, any>} stored */
+function mayWrite(schema, stored) {
+  const writers = schema["x-daicho-writers"] ?? ["owner"];
+  const isFrozen = Object.entries(schema["x-daicho-frozen"] ?? {}).some(([name, values]) => values.includes(stored[name]));
+  return !isFrozen && (writers.includes("owner") || writers.some(hasGroup));
 }
 
 /**
