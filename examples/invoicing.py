@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from daicho import (
-    Aggregate, Check, Domain, Entity, Expires, Key, Listing, Mean, Search, Sum, Unique,
-    changed_at, computed, day, field, month, one_of, owned_by_caller, uid,
+    Aggregate, Check, Domain, Entity, Expires, Frozen, Key, Listing, Mean, Search, Sum, Unique,
+    changed_at, computed, day, field, month, one_of, owned_by_caller, transition, uid,
 )  # fmt: skip
 
 
@@ -36,9 +36,10 @@ class Invoice(Entity):
     customer: str = field(max_length=200)
     country: str = field(min_length=2, max_length=2)
     currency: Literal["EUR", "JPY", "USD"] = field(default="EUR")
-    status: Literal["draft", "open", "paid", "void"] = field(
-        default="draft", transitions={"draft": ("open", "void"), "open": ("paid", "void")}
-    )
+    status: Literal["draft", "open", "paid", "void"] = field(default="draft", transitions={
+        None: ("draft", "open"), "draft": ("open", "void"),
+        "open": (transition("paid", role="accountant", once=True), "void"),
+    })  # fmt: skip
     issued: dt.date = field()
     due: dt.date = field()
     lines: list[Line] = field(min_length=1, max_length=100)
@@ -47,6 +48,7 @@ class Invoice(Entity):
     key = Key(id)
     numbered = Unique(number, fold=True)
     due_after_issue = Check(check_due, issued, due)
+    settled = Frozen(lines, currency, when=one_of(status, "paid"), deletable=False)
     search = Search(customer, param="q")
     mine = Listing(owner)
     overdue = Listing(order=due, where=one_of(status, "open"))

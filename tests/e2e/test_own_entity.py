@@ -180,7 +180,7 @@ def build_hostile_variables(folder: Path) -> dict[str, str]:
 def check_invoice_tutorial(project: Project) -> None:
     """Run the requests of the tutorial of invoices, in their order."""
     page = HowToPage.read(ROOT / "docs/tutorial/invoice-service.md")
-    create, due, unpaid, opened, overdue, paid, revenue, sums = (
+    create, due, unpaid, opened, overdue, paid, revenue, gift, sums = (
         command.line for command in page.commands if command.line.startswith("curl")
     )
 
@@ -206,6 +206,9 @@ def check_invoice_tutorial(project: Project) -> None:
     assert send(paid)["status"] == "paid"
     (row,) = eventually(lambda: send(revenue)["items"], bool)
     assert row == {"country": "JP", "count": 1, "total": "31.10", "rank": 1}
+    for command, name in ((paid, "status"), (gift, "lines")):
+        refused = send(command)
+        assert (refused["status"], refused["errors"][0]["field"]) == (409, name)
     october, november = eventually(
         lambda: send(sums)["buckets"], lambda buckets: bool(buckets[-1]["count"])
     )

@@ -135,7 +135,7 @@ class ChangeRule(Declaration):
 
     Attributes:
         inputs: the fields that it reads.
-        guards_deletion: whether it is asked before an item is deleted.
+        guards_deletion: whether it is called before an item is deleted.
     """
 
     inputs: tuple[FieldSpec, ...] = ()
