@@ -97,7 +97,7 @@ def _describe_writers(entity: type[Entity], spec: FieldSpec) -> dict[str, Any]:
     }
     texts = [f"Written only by: {', '.join(names)}."] if names else []
     texts += [f"Does not change while {name} is {' or '.join(v)}." for name, v in frozen.items()]
-    extra = {WRITERS_EXTENSION: list(names)} if names else {}
+    extra: dict[str, Any] = {WRITERS_EXTENSION: list(names)} if names else {}
     extra |= {FROZEN_EXTENSION: frozen} if frozen else {}
     return {"description": " ".join(texts), "json_schema_extra": extra} if texts else {}
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from pydantic import JsonValue
 
 from daicho import (
+    ChangeCheck,
     Check,
     Entity,
+    Frozen,
     Key,
     Split,
     StoredObject,
     computed,
     created_at,
     field,
+    one_of,
     stored_object,
     uid,
 )
@@ -127,3 +130,50 @@ def test_a_computed_field_is_no_argument_that_must_be_given() -> None:
     assert not Mine7.fields_["four"].required
     assert Mine7(number=2).twice is None, "it is computed with a write"
     assert not Other.rules_
+
+
+def keep(old: Any, new: Any) -> str | None:
+    return None if old == new else "it changes"
+
+
+@pytest.mark.parametrize(
+    ("declare", "words"),
+    [
+        (lambda n: ChangeCheck(lambda old, new: None, n), "named function of a module"),
+        (lambda n: ChangeCheck(is_small, n), r"takes? .*two arguments, .*\(old, new\)"),
+        (lambda n: ChangeCheck(keep), "names no fields"),
+        (lambda n: ChangeCheck(keep, Other.number), "Wrong.rule reads Other.number"),
+        (lambda n: Frozen(when=one_of(n, 1)), "freezes nothing: name fields"),
+        (lambda n: Frozen(n, when="paid"), "where takes one_of"),  # type: ignore[arg-type]
+        (lambda n: Frozen(Other.number), "Wrong.rule reads Other.number"),
+    ],
+)
+def test_rules_over_changes_that_are_refused(declare: Any, words: str) -> None:
+    with pytest.raises(DeclarationError, match=words):
+
+        class Wrong(Entity):
+            number: int = field()
+            key = Key(number)
+            rule = declare(number)
+
+
+def test_writers_that_are_refused() -> None:
+    with pytest.raises(DeclarationError, match=r"Wrong2.number: write='owner' needs an owner"):
+
+        class Wrong2(Entity):
+            number: int = field(write="owner")
+            key = Key(number)
+
+    with pytest.raises(DeclarationError, match=r"Wrong3.number: write='tenant' limits nothing"):
+
+        class Wrong3(Entity):
+            number: int = field(write="tenant")
+            key = Key(number)
+
+    with pytest.raises(DeclarationError, match=r"Wrong4.rule: 3 is not a value of .* \(1, 2\)"):
+
+        class Wrong4(Entity):
+            number: Literal[1, 2] = field()
+            id: str = uid()
+            key = Key(id)
+            rule = Frozen(id, when=one_of(number, 3))
