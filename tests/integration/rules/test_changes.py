@@ -13,6 +13,7 @@ from daicho.declare.rules.caller import Caller
 from daicho.errors import ForbiddenChange, Refusal
 from daicho.query.access import Access
 from daicho.storage.item_key import ItemKey
+from daicho.web.schema.models import build_change_model
 from tests.support.api_client import Client
 from tests.support.deployment import Served
 from tests.support.ruled_domains.bills import Bill, Statement
@@ -147,3 +148,10 @@ def test_what_cannot_be_read_has_a_way_out(served: Served) -> None:
     )
     assert client("GET", f"/bills/{id}").status == 409
     assert client("PUT", f"/bills/{id}", {}).status == 200
+
+
+def test_the_description_of_fields_that_not_everybody_may_write() -> None:
+    fields = build_change_model(Bill).model_json_schema()["properties"]
+    assert fields["rate"]["x-daicho-writers"] == ["accountant"]
+    assert fields["amount"]["x-daicho-frozen"] == {"state": ["paid", "void"]}
+    assert fields["amount"]["description"] == "Does not change while state is paid or void."

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from daicho.declare.entity import Entity, get_values
 from daicho.declare.fields import MISSING, FieldSpec
 from daicho.declare.keys import Key
+from daicho.declare.rules.roles import OWNER
 from daicho.declare.rules.rule_set import Frozen
 from daicho.items.json_pairs import write_plainly
 from daicho.items.projection import View
@@ -32,7 +33,8 @@ from daicho.web.schema.wire_types import (
 OWNER_DESCRIPTION = "The subject of your token. Only some roles may name another owner."
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
 WRITERS_EXTENSION, FROZEN_EXTENSION = "x-daicho-writers", "x-daicho-frozen"
-"""Extensions of a field: who may write it; values of other fields with which it does not change."""
+"""Extensions of a field: the roles that may write it, unless its owner may too; values of other
+fields with which it does not change."""
 _READ_ONLY: dict[str, Any] = {"readOnly": True}
 
 
@@ -97,7 +99,7 @@ def _describe_writers(entity: type[Entity], spec: FieldSpec) -> dict[str, Any]:
     }
     texts = [f"Written only by: {', '.join(names)}."] if names else []
     texts += [f"Does not change while {name} is {' or '.join(v)}." for name, v in frozen.items()]
-    extra: dict[str, Any] = {WRITERS_EXTENSION: list(names)} if names else {}
+    extra: dict[str, Any] = {WRITERS_EXTENSION: list(names)} if names and OWNER not in names else {}
     extra |= {FROZEN_EXTENSION: frozen} if frozen else {}
     return {"description": " ".join(texts), "json_schema_extra": extra} if texts else {}
 

@@ -163,7 +163,7 @@ function isIncomplete(name) {
  */
 export function Fields({ fields, draft, stored, required = [], error, setDraft }) {
   const problems = new Map((error?.errors ?? []).map((/** @type {any} */ { field, message }) => [field.split(/[.[]/)[0], message]));
-  return fields.filter(({ schema }) => mayWrite(schema, stored)).map(
+  return fields.filter(({ schema }) => !isFixed(schema, stored)).map(
     ({ name, schema }) => html`<${Field}
       key=${name}
       name=${name}
@@ -177,11 +177,8 @@ export function Fields({ fields, draft, stored, required = [], error, setDraft }
 }
 
 /** @param {Schema} schema @param {Record<string, any>} stored */
-function mayWrite(schema, stored) {
-  const writers = schema["x-daicho-writers"] ?? ["owner"];
-  const isFrozen = Object.entries(schema["x-daicho-frozen"] ?? {}).some(([name, values]) => values.includes(stored[name]));
-  return !isFrozen && (writers.includes("owner") || writers.some(hasGroup));
-}
+const isFixed = ({ "x-daicho-writers": writers, "x-daicho-frozen": frozen }, stored) =>
+  (writers && !writers.some(hasGroup)) || Object.keys(frozen ?? {}).some((name) => frozen[name].includes(stored[name]));
 
 /**
  * A field with its label, its limits and its problem.
