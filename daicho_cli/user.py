@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import typer
 from daicho.runtime.token_claims import TENANT_CLAIM
 from daicho_cli.aws import Stack
 from daicho_cli.options import LOCAL, StackFile, Stage, check_tenant
-from daicho_cli.terminal import CommandError, end_on_errors
+from daicho_cli.terminal import CommandError, OptionError, end_on_errors
 
 if TYPE_CHECKING:
     from mypy_boto3_cognito_idp import CognitoIdentityProviderClient
@@ -127,13 +128,11 @@ def user(
     password: Annotated[
         str,
         typer.Option(
-            prompt=True,
-            hide_input=True,
-            confirmation_prompt=True,
             envvar="DAICHO_PASSWORD",
-            help="At least 12 characters with upper and lower case, digit and symbol.",
+            help="At least 12 characters with upper and lower case, digit and symbol. Without it, "
+            "the terminal asks for it.",
         ),
-    ],
+    ] = "",
     group: Annotated[
         list[str] | None, typer.Option(help="A group, for example admin; several times.")
     ] = None,
@@ -147,6 +146,9 @@ def user(
     """
     with end_on_errors("user"):
         check_tenant(tenant)
+        if not password and not sys.stdin.isatty():
+            raise OptionError("there is no terminal to ask for the password: set DAICHO_PASSWORD")
+        password = password or typer.prompt("Password", hide_input=True, confirmation_prompt=True)
         deployed = Stack.find(stage, stack)
         if "UserPoolId" not in deployed.resources:
             raise CommandError(f"{deployed.name} has no user pool: its users are its issuer's")

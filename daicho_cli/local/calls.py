@@ -1,4 +1,4 @@
-"""The first calls of a deployed API: what `daicho local up` sends, and prints to be pasted.
+"""The first calls of a deployed API: those that `daicho local up` prints to be pasted.
 
 They come from the API's own description, so that a project needs to write none: an item as in the
 example of a route that creates one, and the queries that then find it.
@@ -6,7 +6,6 @@ example of a route that creates one, and the queries that then find it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,12 +32,6 @@ class Call:
     method: str
     path: str
     body: Any = None
-
-    @property
-    def idempotency_key(self) -> str:
-        """A key of this very request: sent again within 24 hours, it creates nothing again."""
-        request = json.dumps([self.method, self.path, self.body], sort_keys=True)
-        return f"first call {hashlib.sha256(request.encode()).hexdigest()[:16]}"
 
     def render(self) -> str:
         """The request as a command for a shell with ``URL`` and ``TOKEN``."""
@@ -74,13 +67,12 @@ def choose_calls(operations: Iterable[Operation], description: Mapping[str, Any]
 def make_first_call(
     operations: Iterable[Operation], stack: Mapping[str, Any]
 ) -> tuple[list[Call], str]:
-    """Send the first call of a deployed API; the calls, and the answer as a line to print.
+    """Send the first query of a deployed API; the calls, and the answer as a line to print.
 
-    ``operations``: those that are deployed.
+    No item is created: the data is the project's own. ``operations``: those that are deployed.
 
     Raises:
-        LocalError: the API does not answer, or fails. A refusal is printed: an example may break a
-            rule of the domain.
+        LocalError: the API does not answer, or fails.
     """
     token = next(iter(stack["tokens"].values()))
     headers = {"authorization": f"Bearer {token}"}
@@ -90,11 +82,10 @@ def make_first_call(
         ) as api:
             description = api.get("/openapi.json").raise_for_status().json()
             calls = choose_calls(operations, description)
-            if not calls:
-                return [], ""
-            first = calls[0]
-            once = {"idempotency-key": first.idempotency_key} if first.body is not None else {}
-            answer = api.request(first.method, first.path, json=first.body, headers=once)
+            first = next((call for call in calls if call.body is None), None)
+            if first is None:
+                return calls, ""
+            answer = api.get(first.path)
     except httpx.HTTPError as error:
         raise LocalError(f"the deployed API does not answer: {error!r}; see make logs") from error
     if answer.is_server_error:

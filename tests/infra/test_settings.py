@@ -64,6 +64,19 @@ def test_other_names_of_the_context_are_left_to_the_app(name: str) -> None:
     assert Settings.from_context(app.node.try_get_context) == read()
 
 
+def test_options_of_a_stage_in_the_file() -> None:
+    of_file = {"dev": {"alarm_email": "a@b.example", "replica_index": True, "console": False}}
+    found = read(**of_file)
+    assert (found.alarm_email, found.replica_index, found.console) == ("a@b.example", True, False)
+    assert read(**of_file, alarm_email="c@d.example").alarm_email == "c@d.example"
+    assert read(prod={"alarm_email": "a@b.example"}) == read(), "another stage's"
+    app = cdk.App(context=of_file, analytics_reporting=False)
+    assert Settings.from_context(app.node.try_get_context) == found
+    for wrong in ({"alarm_mail": "a@b.example"}, "yes"):
+        with pytest.raises(SettingsError, match=r"alarm_mail is no option|dev is 'yes', not an"):
+            read(dev=wrong)
+
+
 def test_days_that_cloudwatch_cannot_keep_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="log_days is 15; it can be 1, 3, 5, 7, 14, 30"):
         synthesise("dev", tmp_path, log_days=15)

@@ -27,11 +27,21 @@ class ContextReader:
         """``find``: ``app.node.try_get_context``, or the ``get`` of a dictionary."""
         self._find, self._read = find, set[str]()
         self.wrong: list[str] = []
+        self.of_stage: Mapping[str, Any] = {}
 
     def __call__(self, name: str) -> Any:
         """The value of an option; None if it is not given."""
         self._read.add(name)
-        return self._find(name)
+        value = self._find(name)
+        return self.of_stage.get(name) if value is None else value
+
+    def choose_stage(self, stage: str) -> None:
+        """Read options that are not given in the object of a stage: that of ``cdk.json``."""
+        options = self._find(stage)
+        if options is not None and not isinstance(options, Mapping):
+            self.wrong.append(f"{stage} is {options!r}, not an object with options of the stage")
+        elif options:
+            self.of_stage = options
 
     def read_text(self, name: str) -> str | None:
         """A text or whole number as text, or nothing."""
@@ -92,7 +102,7 @@ class ContextReader:
         owner: Any = getattr(self._find, "__self__", None)
         given = owner.get_all_context() if hasattr(owner, "get_all_context") else owner
         names = [str(name) for name in given] if isinstance(given, Mapping) else []
-        wrong = []
+        wrong = [f"{name} is no option" for name in self.of_stage if name not in self._read]
         for name in names:
             if name in self._read or not OPTION_NAME.fullmatch(name):
                 continue

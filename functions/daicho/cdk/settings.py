@@ -263,7 +263,7 @@ class Settings:
 
     @classmethod
     def from_context(cls, context: Callable[[str], Any]) -> Settings:
-        """Read the stage and its few options from the CDK context.
+        """Read the stage and its few options from the CDK context, or from its object there.
 
         The options are:
 
@@ -283,6 +283,7 @@ class Settings:
         stage = context("stage") or "dev"
         if stage not in [*STAGES]:  # a value of cdk.json may have no hash
             raise SettingsError(f"stage is {stage!r}; the stages are {', '.join(STAGES)}")
+        context.choose_stage(stage)
         local = ("local_layer", "local_ledger", "api_url")
         texts = (*local, *CUSTOM_DOMAIN_OPTIONS, "alarm_email", "alarm_topic", "account", "region")
         options: dict[str, Any] = {name: context.read_text(name) for name in texts}

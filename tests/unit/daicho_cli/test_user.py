@@ -134,3 +134,12 @@ def test_the_address_of_another_user_is_refused(
     assert second.exit_code == 2
     assert "the address mika@example.com belongs to another user" in second.output
     assert list(pool.users) == list(pool.passwords) == ["mika"]
+
+
+def test_without_a_terminal_the_password_comes_from_a_variable(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DAICHO_PASSWORD")
+    result = run(tmp_path)
+    assert result.exit_code == 2
+    assert "set DAICHO_PASSWORD" in result.output
