@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import re
 import subprocess
@@ -103,7 +104,7 @@ MODULES = list_modules(FUNCTIONS)
 HANDLERS = sorted(path.stem for path in (FUNCTIONS / "daicho/handlers").glob("[a-z]*.py"))
 PUBLIC_PACKAGES = (
     (daicho, "python-api.md", r"^::: daicho\.(\w+)$"),
-    (daicho.testing, "testing.md", r"^\| `(\w+)` \|"),
+    (daicho.testing, "testing.md", r"^\| `(\w+)[`(]"),
 )
 """The pages that list the public names of a package, and what a line with a name looks like."""
 MAX_LINES = 600
@@ -462,3 +463,12 @@ def test_unit_tests_mirror_the_modules() -> None:
         if not any(m.parent == test.parent and f"{name}_".startswith(f"{m.name}_") for m in modules)
     ]
     assert lost == []
+
+
+def test_the_page_of_the_testing_package_has_the_arguments() -> None:
+    page = (ROOT / "docs/reference/testing.md").read_text("utf-8")
+    shown = re.findall(r"^\| `(\w+)\(([^)]*)\)`", page, re.MULTILINE)
+    assert len(shown) > 5
+    for name, arguments in shown:
+        known = list(inspect.signature(getattr(daicho.testing, name)).parameters)
+        assert arguments.split(", ") == known, name

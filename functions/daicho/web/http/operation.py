@@ -257,7 +257,8 @@ class Operation:
             own = self._find_same_parameters(variant)
             if own and not instead:
                 raise DeclarationError(
-                    f"{self.method} {self.path}: nothing tells {variant.name} from {own.name}; "
+                    f"{self.method} {self.path}: nothing tells {variant.name} from {own.name}: "
+                    "they take the same parameters; "
                     f"{_name_remedy(own, variant)}"
                 )
             if own:
@@ -287,7 +288,7 @@ class Operation:
 
 def _name_remedy(one: QueryVariant, other: QueryVariant) -> str:
     """What to write if two queries cannot be served on one path."""
-    remedy = "mount one elsewhere: domain.mount(path, ...)"
+    remedy = f'mount one at a path of its own: domain.mount("/...", {other.name})'
     if one.searched or other.searched:
         remedy += ', or name the parameter of the search: Search(..., param="...")'
     return remedy
