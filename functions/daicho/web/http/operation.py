@@ -288,7 +288,8 @@ class Operation:
 
 def _name_remedy(one: QueryVariant, other: QueryVariant) -> str:
     """What to write if two queries cannot be served on one path."""
-    remedy = f'mount one at a path of its own: domain.mount("/...", {other.name})'
+    mounted = other.name if other.name[:1].isupper() else "..."  # a function has its own path
+    remedy = f'mount one elsewhere: domain.mount("/...", {mounted})'
     if one.searched or other.searched:
         remedy += ', or name the parameter of the search: Search(..., param="...")'
     return remedy
