@@ -199,6 +199,12 @@ class NotUnique(Conflict):
     type = "not-unique"
 
 
+class Referred(Conflict):
+    """Another item refers to the item, which is not deleted as long as it does."""
+
+    type = "referred"
+
+
 class ForbiddenTransition(Conflict):
     """The state field ``field`` may not change from its state to the new one."""
 

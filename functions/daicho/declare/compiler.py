@@ -71,7 +71,14 @@ class _Compiler:
             versions=self._compile_versions(),
             fields={},
             split=self._compile_split(),
-            uniques=tuple(map(self._compile_unique, self._list_declarations(Unique))),
+            uniques=(
+                *map(self._compile_unique, self._list_declarations(Unique)),
+                *(
+                    self._compile_reference(s)
+                    for s in self.entity.fields_.values()
+                    if s.guards_target
+                ),
+            ),
         )
         kinds = {name: self.entity.fields_[name].kind for name in compiled.list_read_fields()}
         return replace(compiled, fields=kinds)
@@ -262,6 +269,12 @@ class _Compiler:
             unique.fold,
             plan.NEWEST_FOLD if unique.fold == "full" else plan.FIRST_FOLD,
         )
+
+    def _compile_reference(self, reference: FieldSpec) -> plan.UniquePlan:
+        """The reservations of a reference: those of a value that many items may have."""
+        references.check_reserved_reference(self.entity, reference)
+        target = reference.target.__name__
+        return plan.UniquePlan(reference.name, UNNUMBERED, (reference.name,), refers_to=target)
 
     def _compile_counter(self, counter: Counter) -> plan.CounterPlan:
         within = tuple(self._compile_part(counter, part) for part in counter.within)

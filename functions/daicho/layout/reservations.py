@@ -10,10 +10,14 @@ A reservation has no ``type``, so no event filter passes it and nothing is deriv
 written in the transaction that writes its owner. DynamoDB may delete either of the two first when
 they expire. So a reservation counts only while its owner exists, has not expired, and has the
 value: see `is_held`.
+
+A reference that keeps its item from being deleted is reserved the same way. All reservations of one
+item that is referred to are in one partition, and the ``SK`` of each is a digest of its owner.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 
 from daicho.layout.base_item import is_expired
@@ -55,6 +59,21 @@ def build_reservation_key(
     """The key of the reservation of an image's value; None if a field of it has no value.
 
     Raises:
+        ReservedValueError: as in `render_partition`.
+    """
+    pk = render_partition(tenant, plan, unique, image)
+    if pk is None:
+        return None
+    if unique.refers_to:
+        owner = keys.render(*get_key(image)).encode()
+        return ItemKey(pk, hashlib.blake2b(owner, digest_size=16).hexdigest())
+    return ItemKey(pk, EMPTY_SORT_KEY)
+
+
+def render_partition(tenant: str, plan: EntityPlan, unique: UniquePlan, image: Image) -> str | None:
+    """The partition key of the reservations of a value; None if a field of it has no value.
+
+    Raises:
         ReservedValueError: the value is too long for a key, or is not of the declared type.
     """
     values: list[str] = []
@@ -69,11 +88,10 @@ def build_reservation_key(
         values.append(_fold(unique, text) if is_folded else text)
     head = render_instance_partition(plan.name, unique.name, unique.since)
     try:
-        pk = keys.check_partition(keys.render(tenant, *head, *values))
+        return keys.check_partition(keys.render(tenant, *head, *values))
     except keys.KeyTooLongError as error:
         longest = max((*unique.within, *unique.fields), key=lambda name: len(str(image[name])))
         raise ReservedValueError(f"{error}, because its value is unique", longest) from error
-    return ItemKey(pk, EMPTY_SORT_KEY)
 
 
 def build_reservations(plan: EntityPlan, image: Image) -> Reservations:

@@ -108,7 +108,8 @@ def describe_derivation(plan: EntityPlan, declaration: DeclarationPlan) -> tuple
                 tuple((name, _choose_kind(kinds, name)) for name in names)
                 for names in (declaration.within, declaration.fields)
             )
-            return ("unique", scope, values, declaration.fold, declaration.fold_version)
+            described = ("unique", scope, values, declaration.fold, declaration.fold_version)
+            return (*described, declaration.refers_to) if declaration.refers_to else described
 
 
 def list_fields_read(declaration: DerivedPlan) -> frozenset[str]:

@@ -375,7 +375,7 @@ _OMITTED_DEFAULTS: Mapping[type[Any], tuple[str, ...]] = {
     ThroughPlan: ("region",),
     ListingPlan: ("copies",),
     AggregatePlan: ("rolled_up", "figures", "series"),
-    UniquePlan: ("fold_version",),
+    UniquePlan: ("fold_version", "refers_to"),
     ExpiryPlan: ("of", "where"),
     Part: ("zone", "first_weekday", "edges", "rules", "fold_version"),
 }

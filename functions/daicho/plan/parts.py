@@ -79,6 +79,9 @@ class UniquePlan:
 
     ``within``: fields whose values are the scope, inside the tenant. ``fold``: of the texts in
     ``fields``. ``fold_version``: of the normal form of searches.
+
+    With ``refers_to``, the name of an entity, the value is a reference to an item of it. Many items
+    may have it then, each with a reservation of its own, so that a deletion finds them.
     """
 
     name: str
@@ -87,3 +90,4 @@ class UniquePlan:
     within: tuple[str, ...] = ()
     fold: Folding = "none"
     fold_version: int = FIRST_FOLD
+    refers_to: str = ""

@@ -56,7 +56,11 @@ class Access:
 
     def may_read(self, entity: type[Entity], image: Image) -> bool:
         """Whether the caller may read a stored item."""
-        rule = self._find_rule(entity)
+        return self.may_read_of(entity.__name__, image)
+
+    def may_read_of(self, name: str, image: Image) -> bool:
+        """Whether the caller may read a stored item of the entity of this name."""
+        rule = self._find_rule_of(name)
         if rule is None or rule.is_open or self._has_role(rule.reading_roles):
             return True
         return OWNER in rule.read and self._owns(rule, image)
@@ -194,9 +198,12 @@ class Access:
 
     def _find_rule(self, entity: type[Entity]) -> AccessRule | None:
         """The rule that the caller is subject to, if any."""
+        return self._find_rule_of(entity.__name__)
+
+    def _find_rule_of(self, name: str) -> AccessRule | None:
         if self.caller is None or self._suspensions:
             return None
-        return self._rules.get(entity.__name__)
+        return self._rules.get(name)
 
     def _owns(self, rule: AccessRule, image: Image) -> bool:
         subject = self.caller.subject if self.caller else ""

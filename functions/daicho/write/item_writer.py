@@ -39,6 +39,7 @@ from daicho.storage.table import Table
 from daicho.write import conditions
 from daicho.write.field_changes import PlannedWrite, build_successor
 from daicho.write.planner import ItemPlanner
+from daicho.write.referrers import list_references
 from daicho.write.refusals import explain_taken
 from daicho.write.sender import Sender
 from daicho.write.transaction import Transaction
@@ -176,7 +177,9 @@ class ItemWriter:
     def delete(self, ref: ItemRef[E], *, if_match: int | str | None) -> None:
         """See `Book.delete`."""
         is_joint = self._needs_transaction(ref.entity) or self._reserves(ref.entity)
-        if is_joint or ref.entity.rules_.guards_deletion or isinstance(if_match, str):
+        is_guarded = bool(list_references(self.key_resolver.ledger, ref.entity.__name__))
+        is_guarded = is_guarded or ref.entity.rules_.guards_deletion
+        if is_joint or is_guarded or isinstance(if_match, str):
             self._retry_transaction(lambda t: t.delete(ref, if_match=if_match))
             return
         key, now = self.key_resolver.resolve_key(ref), self.clock()

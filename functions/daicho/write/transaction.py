@@ -40,6 +40,7 @@ from daicho.storage.requests import (
 from daicho.write import conditions
 from daicho.write.field_changes import PlannedWrite
 from daicho.write.planner import ItemPlanner
+from daicho.write.referrers import CLOSING_MARK, Referrers, is_closing, list_references
 from daicho.write.refusals import CHANGED_MEANWHILE, build_reference_not_found, select_live
 from daicho.write.sender import Sender
 from daicho.write.version_writer import VersionWriter
@@ -79,6 +80,8 @@ class Transaction:
         """The writes that came with their own conditions, instead of being made of `images`."""
         self.section_changes: dict[ItemKey, Any] = {}
         """The staged states of items whose sections it changes (`daicho.write.section_writer`)."""
+        self._guarded: set[ItemKey] = set()
+        """The keys of items that are not deleted while others refer to them."""
         self._vacant_values: dict[ItemKey, ConditionCheck] = {}
         """The checks that no item has the unique values that were looked up in vain."""
         self._versions = VersionWriter(history)
@@ -163,7 +166,13 @@ class Transaction:
         key, now = self._key_resolver.resolve_key(ref), self._clock()
         if key is None:
             raise build_not_found(ref)
-        self._planner.check_removal(ref, self._read_image(ref.entity, key), now, if_match)
+        existing = self._read_image(ref.entity, key)
+        self._planner.check_removal(ref, existing, now, if_match)
+        if list_references(self._planner.ledger, ref.entity.__name__):
+            access, staged = self._planner.access, self.images
+            guard = Referrers(self._key_resolver, self._sender, access, self._clock, staged)
+            self._originals[key] = guard.close(ref.entity, existing or {})
+            self._guarded.add(key)
         self.images[key] = None
         if ref.entity.versioned_:
             self._stage_versions(self._versions.build_removal(key, now))
@@ -306,8 +315,14 @@ class Transaction:
             id, target = attributes.get_text(image, name), entity.fields_[name].target
             if id is None or previous.get(name) == image[name]:
                 continue  # the reference was checked when it was set
-            if select_live(self._read_item(ItemRef(target, (id,))), self._clock()) is None:
+            ref, now = ItemRef(target, (id,)), self._clock()
+            referred = select_live(self._read_item(ref), now)
+            if referred is None:
                 raise build_reference_not_found(target, id, name)
+            if entity.fields_[name].guards_target:
+                if is_closing(referred, now):
+                    raise Raced(CHANGED_MEANWHILE)
+                self._guarded.add(get_key(referred))
 
     def _stage_versions(self, versions: Mapping[ItemKey, Image]) -> None:
         """Stage version items; the commit fails if one of their keys has an item."""
@@ -320,7 +335,12 @@ class Transaction:
             if key in self._complete_writes:
                 continue  # that write has its own condition
             image = self.images[key]
-            write = conditions.if_absent() if stored is None else conditions.if_unchanged(stored)
+            marks = (CLOSING_MARK,) if key in self._guarded else ()
+            write = (
+                conditions.if_absent()
+                if stored is None
+                else conditions.if_unchanged(stored, *marks)
+            )
             if image is stored:
                 yield write.to_check(key)
             elif image is not None:

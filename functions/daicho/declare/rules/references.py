@@ -52,6 +52,20 @@ def check_single_key_field(reference: FieldSpec) -> None:
         )
 
 
+def check_reserved_reference(entity: type[Entity], reference: FieldSpec) -> None:
+    """Check that a reference can be reserved in the transactions that write its items.
+
+    Raises:
+        DeclarationError: the entity is split, or versioned by pointer.
+    """
+    if entity.split_field_ is not None or entity.versioned_ == "pointer":
+        how = "is split" if entity.split_field_ is not None else "is versioned by pointer"
+        raise DeclarationError(
+            f'{reference}: {entity.__name__} {how}, so on_delete="refuse" cannot be kept; remove '
+            "on_delete=, or refer to the item from another entity"
+        )
+
+
 def check_in_base_item(reader: Any, entity: type[Entity], spec: FieldSpec) -> None:
     """Refuse a field that the base item lacks: versioned by pointer, it holds the key only.
 

@@ -108,6 +108,12 @@ TYPES: tuple[ProblemType, ...] = (
         "Read the item, and change only what its state allows. errors names the field.",
     ),
     ProblemType(
+        "referred",
+        409,
+        "Another item refers to the item that was to be deleted. Nothing was deleted.",
+        "Delete the item that detail names, or let it refer to another one.",
+    ),
+    ProblemType(
         "not-unique",
         409,
         "Another item has the same value in a field, or in several fields together, whose values "
