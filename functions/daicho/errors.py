@@ -255,6 +255,14 @@ class ReferenceNotFound(Invalid):
     type = "reference-not-found"
 
 
+class Unfinished(Refusal):
+    """A part of what was requested is done, and a repeat of the request does more of it."""
+
+    status = 503
+    type = "unfinished"
+    retry_after = 1
+
+
 class BeingBuilt(Refusal):
     """What would answer does not include all items yet: its declaration is new or changed."""
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from daicho.book.tools import BookTools
@@ -290,7 +290,17 @@ class Book:
         Raises:
             NotFound: there is none, or it has expired.
             PreconditionFailed: not of version ``if_match``.
+            ForbiddenChange: a rule keeps it.
+            Referred: an item refers to it (``ref(on_delete="refuse")``).
+            Unfinished: more items refer to it than are deleted at once (``on_delete="cascade"``).
         """
+        if any(spec.on_delete == "cascade" for _, spec in ref.entity.referrers_):
+            delete_last = partial(self._delete, ref, if_match)
+            self._tools.cascade.delete_item(ref, if_match, self.delete, delete_last)
+        else:
+            self._delete(ref, if_match)
+
+    def _delete(self, ref: ItemRef[Any], if_match: int | str | None) -> None:
         if ref.entity.object_fields_:
             self._tools.delete_with_objects(ref, if_match=if_match)
         else:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from daicho.query.version_history import VersionHistory
     from daicho.storage.bucket import Bucket
     from daicho.storage.table import Table
+    from daicho.write.cascades import Cascade
     from daicho.write.counter_writer import CounterSettings
     from daicho.write.document_writer import DocumentWriter
     from daicho.write.item_writer import ItemWriter
@@ -126,6 +127,13 @@ class BookTools:
         from daicho.write.object_writer import delete_with_objects
 
         delete_with_objects(self.writer, self.objects, ref, if_match=if_match)
+
+    @cached_property
+    def cascade(self) -> Cascade:
+        """Deletes items with what refers to them."""
+        from daicho.write.cascades import Cascade
+
+        return Cascade(self.writer)
 
     @cached_property
     def section_writer(self) -> SectionWriter:

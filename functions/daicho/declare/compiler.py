@@ -53,7 +53,8 @@ class _Compiler:
         self.expires = next((e for e in self.declarations.values() if isinstance(e, Expires)), None)
 
     def compile_plan(self) -> plan.EntityPlan:
-        for spec in self.entity.fields_.values():
+        fields = self.entity.fields_.values()
+        for spec in fields:
             references.check_references(self.entity, spec)
         self._check_objects()
         compiled = plan.EntityPlan(
@@ -73,11 +74,7 @@ class _Compiler:
             split=self._compile_split(),
             uniques=(
                 *map(self._compile_unique, self._list_declarations(Unique)),
-                *(
-                    self._compile_reference(s)
-                    for s in self.entity.fields_.values()
-                    if s.guards_target
-                ),
+                *(self._compile_reference(each) for each in fields if each.on_delete),
             ),
         )
         kinds = {name: self.entity.fields_[name].kind for name in compiled.list_read_fields()}

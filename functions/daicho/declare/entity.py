@@ -83,6 +83,8 @@ class EntityMeta(type):
     """The names of the fields whose default is `now`."""
     owner_field_: FieldSpec | None
     """The field with the subject that owns the item, if one is declared."""
+    referrers_: list[tuple[type[Any], FieldSpec]]
+    """The references of other entities with ``on_delete=`` to it."""
     rules_: RuleSet = NO_RULES
     """What every write of an item computes and checks."""
 
@@ -251,6 +253,10 @@ def _collect_declarations(cls: EntityMeta) -> None:
     cls.now_fields_ = frozenset(name for name, spec in fields.items() if spec.factory is now)
     cls.owner_field_ = _find_owner(cls, fields.values())
     cls.fields_, cls.declarations_ = fields, declarations
+    cls.referrers_ = []
+    for spec in fields.values():
+        if spec.on_delete:
+            spec.target.referrers_.append((cls, spec))
     cls.rules_ = collect_rules(cls.__name__, fields, declarations.values())
     cls.model_ = _make_model(cls)
 

@@ -47,7 +47,7 @@ class FieldSpec:
     hidden: bool = False
     limits: dict[str, Any] | None = None
     must_exist: bool = False
-    guards_target: bool = False
+    on_delete: Literal["", "refuse", "cascade"] = ""
     reads_as: TextKind = "text"
     region: str = ""
     transitions: Mapping[str | None, Any] | None = None
@@ -178,23 +178,24 @@ def ref(
     *,
     default: Any = MISSING,
     must_exist: bool = False,
-    on_delete: Literal["refuse"] | None = None,
+    on_delete: Literal["", "refuse", "cascade"] = "",
 ) -> Any:
     """The id of another entity's item, whose existence is not checked by default.
 
     If it ``must_exist``, it is checked when somebody refers to it: that write and the check are
-    then one transaction, at 3 write and 2 read units more. The item may be deleted after that,
-    unless ``on_delete="refuse"``: then it is not deleted while an item refers to it.
+    then one transaction, at 3 write and 2 read units more. The item may be deleted after that. With
+    ``on_delete="refuse"`` it is not deleted while an item refers to it, and with ``"cascade"`` the
+    items that refer to it are deleted first.
 
     Raises:
         DeclarationError: ``on_delete`` without ``must_exist``, or another value.
     """
     if not isinstance(target, type):
         raise DeclarationError(f"ref() takes an entity, not {target!r}; write ref(User)")
-    if on_delete not in (None, "refuse") or (on_delete and not must_exist):
+    if on_delete not in ("", "refuse", "cascade") or (on_delete and not must_exist):
         raise DeclarationError(
-            f"ref(on_delete={on_delete!r}) takes 'refuse', and a reference that must exist; write "
-            f'ref({target.__name__}, must_exist=True, on_delete="refuse")'
+            f"ref(on_delete={on_delete!r}) takes 'refuse' or 'cascade', and a reference that must "
+            f'exist; write ref({target.__name__}, must_exist=True, on_delete="refuse")'
         )
     return FieldSpec(
         role="ref",
@@ -202,7 +203,7 @@ def ref(
         default=default,
         limits={"min_length": 1},
         must_exist=must_exist,
-        guards_target=on_delete is not None,
+        on_delete=on_delete,
     )
 
 

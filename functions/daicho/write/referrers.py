@@ -1,4 +1,4 @@
-"""Keeps an item from being deleted while others refer to it (``ref(on_delete="refuse")``).
+"""Keeps an item from being deleted while others refer to it (``ref(on_delete=…)``).
 
 Each reference has a reservation in one partition of the item that it refers to
 (`daicho.layout.reservations`), written in the transaction that sets the reference. That transaction
@@ -68,7 +68,7 @@ class Referrers:
             BeingBuilt: not all references have a reservation yet.
             Raced: the item was changed meanwhile.
         """
-        self._check_none(entity, image)
+        self._check_all(entity, image)
         mark = {CLOSING_MARK: {"N": str(to_seconds(self.clock()))}}
         condition, names, values = require_same(image, ("version", "created_at", CLOSING_MARK))
         values = {**values, ":mark": mark[CLOSING_MARK]}
@@ -77,15 +77,24 @@ class Referrers:
             self.sender.send_one(key, Update(key, set_mark, condition, names, values))
         except ConditionFailedError as error:
             raise Raced(CHANGED_MEANWHILE) from error
-        self._check_none(entity, image)
+        self._check_all(entity, image)
         return {**image, **mark}
 
-    def _check_none(self, entity: type[Entity], image: Image) -> None:
+    def _check_all(self, entity: type[Entity], image: Image) -> None:
         for plan, reference in list_references(self.key_resolver.ledger, entity.__name__):
-            for referrer in self._list_live(plan, reference, image):
-                raise Referred(self._explain(plan, reference, referrer))
+            self.check_none(plan, reference, image)
 
-    def _list_live(self, plan: EntityPlan, reference: UniquePlan, image: Image) -> Iterator[Image]:
+    def check_none(self, plan: EntityPlan, reference: UniquePlan, image: Image) -> None:
+        """Check that no item refers to another one by one reference.
+
+        Raises:
+            Referred: names the item that does, if the caller may read it.
+            BeingBuilt: not all references have a reservation yet.
+        """
+        for referrer in self.list_live(plan, reference, image):
+            raise Referred(self._explain(plan, reference, referrer))
+
+    def list_live(self, plan: EntityPlan, reference: UniquePlan, image: Image) -> Iterator[Image]:
         """The items that refer to an item by one reference, in the open transaction or stored."""
         resolver, now = self.key_resolver, to_seconds(self.clock())
         chooser = InstanceChooser(resolver.table, resolver.ledger, resolver.item_cache)

@@ -319,7 +319,7 @@ class Transaction:
             referred = select_live(self._read_item(ref), now)
             if referred is None:
                 raise build_reference_not_found(target, id, name)
-            if entity.fields_[name].guards_target:
+            if entity.fields_[name].on_delete:
                 if is_closing(referred, now):
                     raise Raced(CHANGED_MEANWHILE)
                 self._guarded.add(get_key(referred))

@@ -13,12 +13,12 @@ import pytest
 from daicho.book.book import Book
 from daicho.errors import Raced, Referred, Refusal
 from daicho.storage.item_key import ItemKey
-from daicho.write import item_writer, referrers
+from daicho.write import cascades, item_writer, referrers
 from daicho.write.referrers import CLOSING_MARK, Referrers
 from tests.simulator.oracle.unique_values import compare_unique_values
 from tests.support.api_client import Client
 from tests.support.deployment import Served
-from tests.support.ruled_domains.accounts import Account, Booking
+from tests.support.ruled_domains.accounts import Account, Booking, Member, MemberNote
 
 NUMBERS = itertools.count()
 
@@ -96,15 +96,15 @@ def test_in_a_transaction(served: Served, id: str) -> None:
 def test_a_reference_that_is_set_between_the_looks_is_found(
     served: Served, id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check_none = Referrers._check_none
+    check_all = Referrers._check_all
     looks = itertools.count()
 
     def look(self: Referrers, *arguments: Any) -> None:
-        check_none(self, *arguments)
+        check_all(self, *arguments)
         if next(looks) == 0:
             open_book(served).create(Booking(account=id))
 
-    monkeypatch.setattr(Referrers, "_check_none", look)
+    monkeypatch.setattr(Referrers, "_check_all", look)
     with pytest.raises(Referred):
         open_book(served).delete(Account.key(id))
 
@@ -158,3 +158,54 @@ def test_deletions_and_references_at_the_same_time(
     for name in referred.intersection(names):
         assert f"acme#Account#{name}" in accounts
     assert compare_unique_values(images, served.ledger, int(time.time())).differences == []
+
+
+def test_a_reference_that_was_checked_before_the_mark_is_not_set_after_it(
+    served: Served, id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_all = Referrers._check_all
+    looks = itertools.count()
+    book = open_book(served)
+    staged = book.transaction()
+    staged.__enter__()
+    book.create(Booking(account=id))
+
+    def look(self: Referrers, *arguments: Any) -> None:
+        check_all(self, *arguments)
+        if next(looks) == 1:
+            with pytest.raises(Raced):
+                staged.__exit__(None, None, None)
+
+    monkeypatch.setattr(Referrers, "_check_all", look)
+    open_book(served).delete(Account.key(id))
+    assert open_book(served).find(Account.key(id)) is None
+
+
+def test_what_refers_to_it_is_deleted_first(
+    acme: Client, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cascades, "MAX_CASCADED", 10)
+    acme.good("PUT", "/groups/g", {})
+    book = open_book(served)
+    for number in range(13):
+        book.create(Member(id=f"m{number}", group="g"))
+    book.create(MemberNote(id="n", member="m7"))
+    refused = acme("DELETE", "/groups/g", If_Match='"2"')
+    assert refused.status == 412, "nothing is deleted before the item could be"
+    assert acme("DELETE", "/groups/g", Idempotency_Key="cascade").status == 422
+    answers = [acme("DELETE", "/groups/g") for _ in range(2)]
+    assert [answer.status for answer in answers] == [503, 204]
+    assert answers[0].json["detail"].startswith("10 items that refer to it were deleted")
+    assert answers[0].headers["Retry-After"] == "1"
+    found = {image["type"]["S"] for image in served.list_items() if "type" in image}
+    assert found.isdisjoint({"Group", "Member", "MemberNote"})
+
+
+def test_a_rule_stops_a_cascade_and_nothing_refers_to_nothing(acme: Client) -> None:
+    acme.good("PUT", "/groups/h", {})
+    acme.good("PUT", "/members/a", {"group": "h"})
+    acme.good("PUT", "/member-notes/b", {"member": "a", "kept": True})
+    refused = acme("DELETE", "/groups/h")
+    assert (refused.status, refused.json["type"].rpartition("/")[2]) == (409, "forbidden-change")
+    for path in ("/groups/h", "/members/a", "/member-notes/b"):
+        assert acme("GET", path).status == 200

@@ -61,7 +61,7 @@ def check_reserved_reference(entity: type[Entity], reference: FieldSpec) -> None
     if entity.split_field_ is not None or entity.versioned_ == "pointer":
         how = "is split" if entity.split_field_ is not None else "is versioned by pointer"
         raise DeclarationError(
-            f'{reference}: {entity.__name__} {how}, so on_delete="refuse" cannot be kept; remove '
+            f"{reference}: {entity.__name__} {how}, so on_delete= cannot be kept; remove "
             "on_delete=, or refer to the item from another entity"
         )
 

@@ -196,6 +196,12 @@ TYPES: tuple[ProblemType, ...] = (
         "Idempotency-Key or with If-Match is applied once.",
     ),
     ProblemType(
+        "unfinished",
+        503,
+        "More items refer to the one that was to be deleted than one request deletes with it.",
+        "Repeat the request after the number of seconds in Retry-After, until it succeeds.",
+    ),
+    ProblemType(
         "being-built",
         503,
         "The list or figure was declared or changed recently, and does not include all items yet.",

@@ -1,0 +1,81 @@
+"""The billing service of `examples/billing.py`: money does not fall through it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from mypy_boto3_dynamodb import DynamoDBClient
+
+from daicho.declare.registry import Daicho
+from daicho.plan import Ledger
+from examples.billing import domain
+from tests.support import billing_domains
+from tests.support.api_client import Client
+from tests.support.deployment import Served, serving_on
+from tests.support.repository import ROOT
+
+INVOICE: dict[str, Any] = {
+    "plan": "pro",
+    "status": "open",
+    "issued": "2026-11-02",
+    "due": "2026-11-30",
+    "lines": [
+        {"text": "November", "price": "49.90"},
+        {"text": "Seats", "quantity": 3, "price": "5"},
+    ],
+}
+PAID = {"status": "paid", "paid_on": "2026-11-20"}
+
+
+@pytest.fixture(scope="module")
+def served(dynamo: str, dynamodb: DynamoDBClient) -> Iterator[Served]:
+    ledger = Daicho(domain).append_generations(Ledger())
+    with serving_on(dynamo, dynamodb, billing_domains.__name__, ledger) as found:
+        yield found
+
+
+def test_a_month_of_a_billing_service(served: Served) -> None:
+    clerk = Client(served.handler, "acme", {"sub": "kim", "cognito:groups": ["clerk"]})
+    accountant = Client(served.handler, "acme", {"sub": "ann", "cognito:groups": ["accountant"]})
+    plan = {"name": "Pro", "price": "49.90"}
+    assert clerk("PUT", "/plans/pro", plan).fields == {"price"}
+    accountant.good("PUT", "/plans/pro", plan)
+    assert clerk("PATCH", "/plans/pro", {"price": "0"}).status == 403
+    clerk.good("PATCH", "/plans/pro", {"name": "Professional"})
+
+    customer = clerk.good("POST", "/customers", {"name": "Yamada", "email": "y@example.com"})
+    taken = clerk("POST", "/customers", {"name": "Other", "email": "Y@EXAMPLE.com"})
+    assert (taken.status, taken.fields) == (409, {"email"})
+    subscribed = {"customer": customer["id"], "plan": "pro", "begun": "2026-11-01"}
+    clerk.good("POST", "/subscriptions", subscribed)
+
+    invoice = clerk.good("POST", "/invoices", {**INVOICE, "customer": customer["id"]})
+    assert (invoice["total"], invoice["name"]) == ("64.90", "Yamada")
+    there = f"/invoices/{invoice['id']}"
+    assert clerk("PATCH", there, PAID).status == 403
+    assert accountant("PATCH", there, {"status": "paid"}).fields == {"status", "paid_on"}
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: accountant("PATCH", there, PAID).status, range(8)))
+    assert sorted(answers) == [200, *[409] * 7]
+    for change in ({"lines": [{"text": "Gift", "price": "9999.00"}]}, {"paid_on": None}):
+        assert accountant("PATCH", there, change).status == 409
+    assert accountant("DELETE", there).status == 409
+
+    refused = clerk("DELETE", f"/customers/{customer['id']}")
+    assert refused.json["detail"] == f"Invoice {invoice['id']} refers to it by customer"
+    assert clerk("DELETE", "/plans/pro").status == 409
+    other = clerk.good("POST", "/customers", {"name": "Gone", "email": "g@example.com"})
+    clerk.good("POST", "/subscriptions", {**subscribed, "customer": other["id"]})
+    assert clerk("DELETE", f"/customers/{other['id']}").status == 204
+    served.catch_up()
+    assert clerk.everything(f"/subscriptions?customer={other['id']}") == []
+    assert clerk.everything("/plan-revenue/2026-11") == [
+        {"plan": "pro", "count": 1, "total": "64.90", "rank": 1}
+    ]
+
+
+def test_the_example_is_short() -> None:
+    assert len((ROOT / "examples/billing.py").read_text("utf-8").splitlines()) < 200

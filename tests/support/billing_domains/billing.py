@@ -1,0 +1,3 @@
+"""The example as a domain file."""
+
+from examples.billing import domain as domain
