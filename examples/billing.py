@@ -101,7 +101,7 @@ class Invoice(Entity):
     search = Search(name, param="q")
     of_customer = Listing(customer, order=issued)
     overdue = Listing(order=due, where=one_of(status, "open"))
-    revenue = Aggregate(Sum(total), plan, within=month(paid_on), ranked=True,
+    revenue = Aggregate(Sum(total), plan, within=month(issued), ranked=True,
                         where=one_of(status, "paid"))  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 They are deleted one after another, as `daicho.book.book.Book.delete` deletes an item: none is left
 without the item that it refers to. If there are more than one request deletes, it is answered 503,
-and a repeat of the request goes on.
+and a repeat of the request continues.
 """
 
 from __future__ import annotations

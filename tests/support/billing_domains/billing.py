@@ -1,3 +1,5 @@
 """The example as a domain file."""
 
-from examples.billing import domain as domain
+from examples.billing import domain
+
+__all__ = ["domain"]
