@@ -187,8 +187,8 @@ delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules 
 	@$(BIN)/python -m tests.delivery.soak --seed $(or $(SEED),1) \
 		$(if $(SCHEDULES),--schedules $(SCHEDULES)) $(if $(PROFILE),--profile "$(PROFILE)")
 
-soak: $(TOOLS) .local/.programs ## The local AWS under load, kills, faults and changes: nothing is lost or miscounted (MINUTES=10, SEED=1)
-	@$(BIN)/python -m tests.demonstration.e2e.soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+soak: $(TOOLS) .local/.programs ## The local AWS under load, kills, faults and changes: nothing is lost or miscounted (MINUTES=10, KILLS=3, SEED=1)
+	@$(BIN)/python -m tests.demonstration.e2e.soak --minutes $(or $(MINUTES),10) --kills $(or $(KILLS),3) $(if $(SEED),--seed $(SEED))
 
 local-speed: $(TOOLS) .local/.programs ## How fast the local AWS is, beside thresholds: on a machine that does nothing else
 	@$(BIN)/python -m tests.demonstration.e2e.local_speed

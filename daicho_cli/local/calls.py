@@ -24,6 +24,7 @@ SECONDS = 60
 MAX_CHARACTERS = 400
 """The maximum of an answer that is printed."""
 MAX_CALLS = 6
+MAX_COLUMNS = 76
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,14 @@ class Call:
         return f"first call {hashlib.sha256(request.encode()).hexdigest()[:16]}"
 
     def render(self) -> str:
-        """The request as a command for a shell with ``URL`` and ``TOKEN``."""
-        bearer = '-H "Authorization: Bearer $TOKEN"'
-        if self.body is None:
-            return f'curl -s {bearer} "$URL{self.path}"'
-        text = shlex.quote(json.dumps(self.body, ensure_ascii=False))
-        content = "-H 'Content-Type: application/json'"
-        return f'curl -s -X {self.method} {bearer} {content} "$URL{self.path}" -d {text}'
+        """The request as a command for a shell with ``URL`` and ``TOKEN``, in lines of a page."""
+        parts = ['curl -s -H "Authorization: Bearer $TOKEN"', f'"$URL{self.path}"']
+        if self.body is not None:
+            text = shlex.quote(json.dumps(self.body, ensure_ascii=False))
+            parts[1:1] = [f"-X {self.method} -H 'Content-Type: application/json'"]
+            parts += [f"-d {text}"]
+        command = " ".join(parts)
+        return command if len(command) <= MAX_COLUMNS else " \\\n    ".join(parts)
 
 
 def choose_calls(operations: Iterable[Operation], description: Mapping[str, Any]) -> list[Call]:
