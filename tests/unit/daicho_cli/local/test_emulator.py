@@ -72,7 +72,12 @@ def test_a_stream_is_read_at_once_after_a_pause_and_then_in_steps(
 
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr(time, "sleep", sleep)
-    mappings = SimpleNamespace(_poll_dynamodb_streams=lambda: sleep(0.01) or True)
+
+    def poll() -> bool:
+        sleep(0.01)
+        return True
+
+    mappings = SimpleNamespace(_poll_dynamodb_streams=poll)
     gather_records(mappings)
     assert mappings._poll_dynamodb_streams() is mappings._poll_dynamodb_streams() is True
     now[0] += 1
