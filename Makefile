@@ -179,7 +179,7 @@ trials: $(TOOLS) .local/.programs ## The long tests at their whole size: before 
 	@TRIALS=1 $(PYTEST) $(call find_suites,integration/commands integration/tenants integration/web) -n 2 --dist loadfile -q
 	@TRIALS=1 $(PYTEST) tests/trials tests/package/test_layer.py tests/integration/values/test_drawn_requests.py -q
 	@TRIALS=1 $(PYTEST) tests/unit/web/openapi/test_document_clients.py $(wildcard tests/demonstration/unit/test_typed_clients.py) -q
-	@TRIALS=1 $(PYTEST) tests/e2e/test_own_project.py tests/e2e/test_changed_declarations.py tests/e2e/test_six_changes.py tests/e2e/test_trial.py -q
+	@TRIALS=1 $(PYTEST) tests/e2e/test_durable_state.py tests/e2e/test_own_project.py tests/e2e/test_changed_declarations.py tests/e2e/test_six_changes.py tests/e2e/test_trial.py -q
 	@test ! -d tests/demonstration/e2e || TRIALS=1 $(PYTEST) tests/demonstration/e2e/test_followed_pages.py -q
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.trials.second_opinions
 
@@ -187,8 +187,8 @@ delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules 
 	@$(BIN)/python -m tests.delivery.soak --seed $(or $(SEED),1) \
 		$(if $(SCHEDULES),--schedules $(SCHEDULES)) $(if $(PROFILE),--profile "$(PROFILE)")
 
-soak: $(TOOLS) .local/.programs ## The local AWS under load, kills, faults and changes: nothing is lost or miscounted (MINUTES=10, SEED=1)
-	@$(BIN)/python -m tests.demonstration.e2e.soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+soak: $(TOOLS) .local/.programs ## The local AWS under load, kills, faults and changes: nothing is lost or miscounted (MINUTES=10, KILLS=3, SEED=1)
+	@$(BIN)/python -m tests.demonstration.e2e.soak --minutes $(or $(MINUTES),10) --kills $(or $(KILLS),3) $(if $(SEED),--seed $(SEED))
 
 local-speed: $(TOOLS) .local/.programs ## How fast the local AWS is, beside thresholds: on a machine that does nothing else
 	@$(BIN)/python -m tests.demonstration.e2e.local_speed

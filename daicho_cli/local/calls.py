@@ -22,7 +22,9 @@ SECONDS = 60
 """For one call: the first one starts the function."""
 MAX_CHARACTERS = 400
 """The maximum of an answer that is printed."""
+STARTS = 3
 MAX_CALLS = 6
+MAX_COLUMNS = 76
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,14 @@ class Call:
     body: Any = None
 
     def render(self) -> str:
-        """The request as a command for a shell with ``URL`` and ``TOKEN``."""
-        bearer = '-H "Authorization: Bearer $TOKEN"'
-        if self.body is None:
-            return f'curl -s {bearer} "$URL{self.path}"'
-        text = shlex.quote(json.dumps(self.body, ensure_ascii=False))
-        content = "-H 'Content-Type: application/json'"
-        return f'curl -s -X {self.method} {bearer} {content} "$URL{self.path}" -d {text}'
+        """The request as a command for a shell with ``URL`` and ``TOKEN``, in lines of a page."""
+        parts = ['curl -s -H "Authorization: Bearer $TOKEN"', f'"$URL{self.path}"']
+        if self.body is not None:
+            text = shlex.quote(json.dumps(self.body, ensure_ascii=False))
+            parts[1:1] = [f"-X {self.method} -H 'Content-Type: application/json'"]
+            parts += [f"-d {text}"]
+        command = " ".join(parts)
+        return command if len(command) <= MAX_COLUMNS else " \\\n    ".join(parts)
 
 
 def choose_calls(operations: Iterable[Operation], description: Mapping[str, Any]) -> list[Call]:
@@ -80,7 +83,7 @@ def make_first_call(
         with httpx.Client(
             base_url=stack["url"], headers=headers, timeout=SECONDS, trust_env=False
         ) as api:
-            description = api.get("/openapi.json").raise_for_status().json()
+            description = _read_description(api)
             calls = choose_calls(operations, description)
             first = next((call for call in calls if call.body is None), None)
             if first is None:
@@ -94,6 +97,16 @@ def make_first_call(
         )
     text = answer.text[:MAX_CHARACTERS]
     return calls, f"{first.method} {first.path} → {answer.status_code} {text}"
+
+
+def _read_description(api: httpx.Client) -> dict[str, Any]:
+    """The API's description; on a busy machine, the first starts of a function may time out."""
+    for _ in range(STARTS):
+        answer = api.get("/openapi.json")
+        if not answer.is_server_error:
+            break
+    description: dict[str, Any] = answer.raise_for_status().json()
+    return description
 
 
 def _find_creations(paths: Mapping[str, Any]) -> Iterator[Call]:

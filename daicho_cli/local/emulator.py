@@ -4,8 +4,10 @@
 pause in delivery, as on AWS.
 
 A function may also answer HTTP without a body, as on AWS; MiniStack would fail. A deployment ends
-no request that is about to reach a function. And MiniStack waits 50 ms after each invocation for a
-first log line of the function: here the function reports when its lines have ended.
+no request that is about to reach a function. MiniStack waits 50 ms after each invocation for a
+first log line of the function: here the function reports when its lines have ended. And requests of
+functions to DynamoDB have no header of MiniStack's: with it, `daicho.storage.direct` would leave
+each of them to botocore.
 
 Started as a program: ``python emulator.py FOLDER``; the folder only marks the process.
 """
@@ -19,6 +21,7 @@ import json
 import os
 import queue
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,8 +40,11 @@ MARKING_HANDLER = f"""_found_handler = getattr(mod, handler_name)
                 return _found_handler(event, context)
             finally:
                 print({END_OF_LOG!r}, file=sys.stderr, flush=True)"""
-
-
+COUNTED_CALLS = '("before-call", _ms_add_invoke_depth)'
+COUNTED_INVOCATIONS = '("before-call.lambda", _ms_add_invoke_depth)'
+"""MiniStack counts how deep functions invoke each other, in a header of each of their requests."""
+SECONDS_BETWEEN_READS = 0.05
+"""How often a stream is read while records follow each other; Lambda reads it every 0.25 s."""
 REFUSAL = json.dumps(
     {
         "__type": "InternalServerError",
@@ -103,16 +109,42 @@ def repeat_unsent_invocations(worker: Any) -> None:
     worker.invoke = invoke_again
 
 
+def change_program(functions: Any, text: str, replacement: str) -> None:
+    """Replace a text in MiniStack's program of a worker.
+
+    Raises:
+        ValueError: MiniStack has changed it.
+    """
+    program = functions._PYTHON_WORKER_SCRIPT
+    if program.count(text) != 1:
+        raise ValueError(f"MiniStack's program of a worker has no line {text!r}")
+    functions._PYTHON_WORKER_SCRIPT = program.replace(text, replacement)
+
+
+def gather_records(mappings: Any) -> None:
+    """Let records that follow each other share an invocation, as on AWS.
+
+    The first record after a pause is delivered at once.
+    """
+    poll: Callable[[], bool] = mappings._poll_dynamodb_streams
+    read_at = 0.0
+
+    def poll_later() -> bool:
+        nonlocal read_at
+        time.sleep(max(0.0, read_at + SECONDS_BETWEEN_READS - time.monotonic()))
+        read_at = time.monotonic()
+        return poll()
+
+    mappings._poll_dynamodb_streams = poll_later
+
+
 def mark_end_of_log(functions: Any) -> None:
     """Let a worker's log end at a line that its function writes, and not by waiting.
 
     Raises:
         ValueError: MiniStack's program of a worker has changed.
     """
-    program = functions._PYTHON_WORKER_SCRIPT
-    if program.count(FOUND_HANDLER) != 1:
-        raise ValueError(f"MiniStack's program of a worker has no line {FOUND_HANDLER!r}")
-    functions._PYTHON_WORKER_SCRIPT = program.replace(FOUND_HANDLER, MARKING_HANDLER)
+    change_program(functions, FOUND_HANDLER, MARKING_HANDLER)
 
     def drain(self: Any, **_waits: float) -> str:
         lines: list[str] = []
@@ -163,6 +195,8 @@ def main() -> None:
     remember_signatures(apigateway)
     repeat_unsent_invocations(lambda_runtime.Worker)
     mark_end_of_log(lambda_runtime)
+    change_program(lambda_runtime, COUNTED_CALLS, COUNTED_INVOCATIONS)
+    gather_records(lambda_svc)
     sys.argv[1:] = []
     app.main()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -92,6 +93,11 @@ class LocalInstance:
         """The file with all values that a client needs: see `write_stack`."""
         return self.folder / "stack.json"
 
+    @property
+    def shell_file(self) -> Path:
+        """The file that a shell reads for ``URL`` and tokens: see `write_stack`."""
+        return self.folder / "env"
+
     def environment(self) -> dict[str, str]:
         """The environment of programs that call only the local AWS."""
         return {
@@ -103,6 +109,8 @@ class LocalInstance:
             "CDK_DEFAULT_ACCOUNT": ACCOUNT,
             "CDK_DEFAULT_REGION": REGION,
             "CDK_DISABLE_CLI_TELEMETRY": "true",
+            # Containers set it; without compiled files, the CDK's packages take 10 s of each start.
+            "PYTHONDONTWRITEBYTECODE": "",
         }
 
     def session(self) -> boto3.Session:
@@ -122,11 +130,20 @@ class LocalInstance:
         return content
 
     def write_stack(self, stack: Mapping[str, Any]) -> None:
-        """Write the stack file atomically; only the owner can read it, as it contains tokens."""
-        draft = self.stack_file.with_suffix(".tmp")
-        draft.touch(0o600)
-        draft.write_text(json.dumps(stack, indent=2) + "\n", encoding="utf-8")
-        draft.replace(self.stack_file)
+        """Write the stack file and the shell file; only the owner can read these tokens."""
+        _write_private(self.stack_file, json.dumps(stack, indent=2) + "\n")
+        names = ("URL", "TOKEN", "OTHER")
+        values = zip(names, (stack["url"], *stack["tokens"].values()), strict=False)
+        lines = [f"{name}={shlex.quote(value)}\n" for name, value in values]
+        _write_private(self.shell_file, "".join(lines))
+
+
+def _write_private(file: Path, text: str) -> None:
+    """Write a file atomically."""
+    draft = file.with_suffix(".tmp")
+    draft.touch(0o600)
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(file)
 
 
 def _last_port(folder: Path) -> str:

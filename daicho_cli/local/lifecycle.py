@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -123,7 +124,8 @@ def _cdk(instance: LocalInstance, command: str, *arguments: str) -> None:
     _end_group(running)  # of a command that was killed: it would keep its lock
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [program, command, *arguments, "--ci", "--progress", "events"],
+            # Without notices, which it would wait for behind a firewall that drops.
+            [program, command, *arguments, "--ci", "--progress", "events", "--no-notices"],
             cwd=instance.project.root,
             env=instance.environment(),
             stdin=subprocess.DEVNULL,
@@ -185,8 +187,8 @@ def up(
             install_programs(instance.programs)
         with _step(say, f"the local AWS on port {instance.port}"):
             start(instance)
-        if was_killed:
-            say(f"  It ended without make down, and has: {read_health(instance)['found']}.")
+        if was_killed and (found := read_health(instance).get("found")):
+            say(f"  It ended without make down, and has: {found}.")
         if reason := find_half_made(instance):
             if not may_forget(reason):
                 raise LocalError(reason)
@@ -270,7 +272,8 @@ def _forget(instance: LocalInstance) -> None:
     abandon(instance)
     for folder in (instance.data, *(instance.folder / name for name in ("cdk.out", "ledgers"))):
         shutil.rmtree(folder, ignore_errors=True)
-    instance.stack_file.unlink(missing_ok=True)
+    for file in (instance.stack_file, instance.shell_file):
+        file.unlink(missing_ok=True)
 
 
 def find_half_made(instance: LocalInstance) -> str:
@@ -332,27 +335,25 @@ def render_goodbye(instance: LocalInstance, calls: Sequence[Call], answer: str) 
     """
     stack = instance.stack()
     tenant, other = list(stack["tokens"])[:2]
-    root = instance.project.root
-    file = _render_relative(instance.stack_file, root)
-    read = f"""import json; print(json.load(open("{file}"))["tokens"]["{other}"])"""
+    shell_file, file = (
+        shlex.quote(str(_render_relative(path, instance.project.root)))
+        for path in (instance.shell_file, instance.stack_file)
+    )
     lines = "\n".join(f"  {call.render()}" for call in calls)
     first = f"\n  {answer}\n" if answer else ""
     return f"""{first}
 {instance.project.name} is up. Paste:
 
-  URL={stack["url"]}
-  TOKEN={stack["tokens"][tenant]}
+  source {shell_file}
 
 {lines}
 
-That was {tenant}; {other} sees none of it:
+That was {tenant}; {other} sees none of it: TOKEN=$OTHER
+Both tokens are good for a day; more of them, the table and the bucket are in
+{file}. In a browser:
 
-  TOKEN=$({_render_relative(Path(sys.executable), root)} -c '{read}')
-
-In {file}: both tokens (good for a day), the table, the bucket.
-In a browser:
-
-  {stack["url"]}/console  user {name_user(tenant, OPERATOR)}, password {PASSWORD}
+  {stack["url"]}/console
+  user {name_user(tenant, OPERATOR)}, password {PASSWORD}
   {stack["url"]}/docs
 
 To stop: make down"""

@@ -154,6 +154,8 @@ def read_tail(log: Path, lines: int = LINES_TO_SHOW) -> str:
         return ""
 
 
+SECONDS_TO_ANSWER = 10
+"""On a busy machine, a start that resumes work does not answer at once."""
 SECONDS_TO_START = 60
 SECONDS_TO_STOP = 120
 PROGRAM = Path(__file__).with_name("emulator.py")
@@ -246,7 +248,8 @@ def is_healthy(instance: LocalInstance) -> bool:
 def read_health(instance: LocalInstance) -> dict[str, Any]:
     """What MiniStack found at its start, and what it has not saved; empty if it does not answer."""
     try:
-        answer = httpx.get(f"{instance.endpoint}/_ministack/health", timeout=2, trust_env=False)
+        url = f"{instance.endpoint}/_ministack/health"
+        answer = httpx.get(url, timeout=SECONDS_TO_ANSWER, trust_env=False)
         return dict(answer.json()["daicho"]) if answer.is_success else {}
     except httpx.HTTPError:
         return {}

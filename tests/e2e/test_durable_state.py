@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
+import random
 import resource
 import signal
+import threading
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +19,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.config import Config
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from daicho_cli.local import server
 from daicho_cli.local.environment import REGION
@@ -25,6 +29,7 @@ from daicho_cli.local.ttl_process import delete_expired
 from tests.e2e.api import eventually, kill
 from tests.support.dynoxide import free_port
 from tests.support.repository import PROJECT
+from tests.support.trials import IS_TRIAL
 
 ONCE = Config(retries={"total_max_attempts": 1})
 TABLE: dict[str, Any] = {
@@ -63,6 +68,7 @@ def handle(event, context):
     time.sleep(60 if is_first else 0)
     pathlib.Path(event["ended"]).touch()
 """
+KILLS = 50 if IS_TRIAL else 3
 INSERT = "INSERT INTO things VALUE {'PK': 'a', 'SK': ?}"
 
 
@@ -141,6 +147,88 @@ def test_a_kill_loses_nothing_of_any_service(alone: LocalInstance) -> None:
         lambda status: status != "RUNNING",
     )
     assert done == "SUCCEEDED"
+
+
+def write_until(stop: threading.Event, write: Callable[[int], Any], made: list[int]) -> None:
+    """Make numbered writes, each again until it is acknowledged."""
+    while not stop.is_set():
+        with contextlib.suppress(ClientError, BotoCoreError):
+            write(len(made) + 1)
+            made.append(len(made) + 1)
+
+
+def list_stream_inserts(instance: LocalInstance) -> list[str]:
+    """The sort keys of all items that the stream says were inserted."""
+    streams = open_client(instance, "dynamodbstreams")
+    arn = streams.list_streams(TableName="things")["Streams"][0]["StreamArn"]
+    shard = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"][0]["ShardId"]
+    at = {"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"}
+    iterator, keys = streams.get_shard_iterator(**at)["ShardIterator"], list[str]()
+    while iterator and (page := streams.get_records(ShardIterator=iterator))["Records"]:
+        iterator = page.get("NextShardIterator")
+        changes = [record for record in page["Records"] if record["eventName"] == "INSERT"]
+        keys += [record["dynamodb"]["Keys"]["SK"]["S"] for record in changes]
+    return keys
+
+
+def test_kills_at_any_moment_lose_nothing(alone: LocalInstance) -> None:
+    """50 kills as a trial; it is never stopped between them."""
+    dynamodb, s3 = open_client(alone, "dynamodb"), open_client(alone, "s3")
+    cognito = open_client(alone, "cognito-idp")
+    s3.create_bucket(Bucket="papers")
+    pool = cognito.create_user_pool(PoolName="people")["UserPool"]["Id"]
+    add: dict[str, Any] = {
+        "TableName": "things",
+        "Key": KEY,
+        "UpdateExpression": "ADD n :one",
+        "ExpressionAttributeValues": {":one": {"N": "1"}},
+    }
+
+    def create_user(number: int) -> None:
+        with contextlib.suppress(cognito.exceptions.UsernameExistsException):
+            cognito.admin_create_user(UserPoolId=pool, Username=f"{number}")
+
+    writes: list[Callable[[int], Any]] = [
+        lambda n: dynamodb.put_item(TableName="things", Item={**KEY, "SK": {"S": f"{n}"}}),
+        lambda n: s3.put_object(Bucket="papers", Key=f"{n}", Body=f"{n}" * 1000),
+        lambda n: dynamodb.transact_write_items(
+            TransactItems=[{"Update": add}], ClientRequestToken=f"add-{n}"
+        ),
+        create_user,
+    ]
+    stop, chance = threading.Event(), random.Random(51)
+    made: list[list[int]] = [[] for _ in writes]
+    clients = [
+        threading.Thread(target=write_until, args=(stop, *each))
+        for each in zip(writes, made, strict=True)
+    ]
+    for thread in clients:
+        thread.start()
+    try:
+        for _ in range(KILLS):
+            time.sleep(chance.uniform(0.1, 1.5))
+            kill(alone)
+            server.start(alone)
+    finally:
+        stop.set()
+        for thread in clients:
+            thread.join()
+    items, objects, additions, users = made
+    stored = {
+        item["SK"]["S"]: item
+        for page in dynamodb.get_paginator("scan").paginate(TableName="things")
+        for item in page["Items"]
+    }
+    inserts = list_stream_inserts(alone)
+    assert sorted(inserts) == sorted(stored)
+    assert stored.keys() >= {f"{n}" for n in items}
+    assert int(stored["b"]["n"]["N"]) - len(additions) in (0, 1)
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket="papers")
+    assert {one["Key"] for page in pages for one in page["Contents"]} >= {f"{n}" for n in objects}
+    accounts = cognito.get_paginator("list_users").paginate(UserPoolId=pool)
+    names = {user["Username"] for page in accounts for user in page["Users"]}
+    assert names >= {f"{n}" for n in users}
+    assert min(map(len, made)) > KILLS
 
 
 def test_an_asynchronous_invocation_that_was_accepted_ends(

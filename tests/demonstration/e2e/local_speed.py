@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import statistics
@@ -67,6 +68,20 @@ def measure_load(instance: LocalInstance, first: int, last: int) -> float:
     return (last - first) / seconds
 
 
+def measure_year(api: httpx.Client) -> float:
+    """The median of a GET of a year by day, with a sale on each day, in milliseconds."""
+    api.put("/artists/fast", json={"name": "Fast"}).raise_for_status()
+    song = {"title": "Fast", "artist": "fast", "released": 2000}
+    api.put("/songs/fast", json=song).raise_for_status()
+    api.put("/products/fast", json={"genre": "Rock", "price": "0.99"}).raise_for_status()
+    for day in range(365):
+        at = dt.datetime(2025, 1, 1, 12, tzinfo=dt.UTC) + dt.timedelta(day)
+        sale = {"song": "fast", "at": at.isoformat()}
+        api.post("/sales", json=sale).raise_for_status()
+    delivered(api)
+    return measure_ms(api, "/daily-revenue?from=2025-01-01&to=2026-01-01&step=day")
+
+
 def measure_s(work: Callable[[], object]) -> float:
     """Its duration in seconds."""
     began = time.perf_counter()
@@ -84,6 +99,7 @@ def measure_all(instance: LocalInstance) -> Iterator[tuple[str, float, float]]:
         id = api.get(search).json()["items"][0]["id"]
         yield "GET of a contact, median ms", measure_ms(api, f"/contacts/{id}"), 5
         yield "search page of 100 among 2,100, median ms", measure_ms(api, search), 40
+        yield "a year by day with sum and mean, median ms", measure_year(api), 200
         yield "load of 17,900 contacts, 1/s", -measure_load(instance, FEW, MANY), -150
         delivered(api)
         yield "search page of 100 among 20,000, median ms", measure_ms(api, search), 80

@@ -53,6 +53,7 @@ MAX_MEDIAN_MS, MAX_P99_MS = 250.0, 5_000.0
 SECONDS_BEFORE_A_KILL = (0.5, 4.0)
 SHARE_OF_KILLS_WHILE_IT_COMES_UP = 0.2
 SHARE_OF_FAULTS = "0.1"
+SERVER = "local AWS"
 DAYS = 8
 """Messages live for seven."""
 TENANT, DELETED_TENANT = "acme", "initech"
@@ -199,6 +200,7 @@ class Soak:
         self.changing, self.instance = changing, instance
         self.chance, self.load = random.Random(seed), Load(instance)
         self.kills: list[float] = []
+        self.restarts = 0
         self.slowest, self.slowest_deployment = 0.0, 0.0
         self._log = (instance.logs / "soak.log").open("ab")
         self._options: tuple[str, ...] = ()
@@ -211,8 +213,8 @@ class Soak:
             (0.7, self._let_the_projector_work),
         ]
 
-    def run(self, minutes: float) -> None:
-        """Kill and bring up again until the time is over.
+    def run(self, minutes: float, kills: int) -> None:
+        """Kill and bring up again until the time is over and the local AWS was killed so often.
 
         Raises:
             CalledProcessError: it does not come up.
@@ -220,7 +222,7 @@ class Soak:
         began = time.monotonic()
         self.load.start()
         try:
-            while self._events or time.monotonic() < began + minutes * 60:
+            while self._events or time.monotonic() < began + minutes * 60 or self.restarts < kills:
                 self._kill_once()
                 if self._events and time.monotonic() > began + self._events[0][0] * minutes * 60:
                     self._events.pop(0)[1]()
@@ -233,6 +235,7 @@ class Soak:
         time.sleep(self.chance.uniform(*SECONDS_BEFORE_A_KILL))
         self.kills.append(time.monotonic())
         killed = kill_some(self.instance, expiry.pid, self.chance)
+        self.restarts += SERVER in killed
         if self.chance.random() < SHARE_OF_KILLS_WHILE_IT_COMES_UP:
             up = self._start_up()
             time.sleep(self.chance.uniform(0.5, 8))
@@ -397,6 +400,7 @@ class Soak:
         """Print figures beside thresholds, and write the plot; the number of figures missed."""
         counts = ", ".join(f"{len(one):,} {kind}" for kind, one in self.load.acknowledged.items())
         say(f"acknowledged: {counts}; {self.load.failures} attempts were repeated")
+        say(f"the local AWS was killed {self.restarts} times, and never stopped")
         plot.write_text(render_plot(self.load.answers, self.kills), "utf-8")
         say(f"writes over time: {plot}")
         durations = [seconds * 1000 for _, seconds in self.load.answers]
@@ -487,14 +491,14 @@ def kill_some(instance: LocalInstance, expiry: int, chance: random.Random) -> st
     player = lifecycle.ttl_player(instance).pid
     functions = list_functions(server) if server else []
     groups: dict[str, Sequence[int | None]] = {
-        "local AWS": [server],
+        SERVER: [server],
         "TTL's player": [player],
         "a function": [chance.choice(functions)] if functions else [],
         "simulated days": [expiry],
     }
     # The local AWS in most of them: the others have no state.
     chosen = {name for name in groups if chance.random() < 0.4} | (
-        {"local AWS"} if chance.random() < 0.8 else set()
+        {SERVER} if chance.random() < 0.8 else set()
     )
     for pid in [pid for name in chosen for pid in groups[name] if pid]:
         with contextlib.suppress(ProcessLookupError):
@@ -506,6 +510,7 @@ def main() -> int:
     """Start a local AWS of its own, and remove it at the end unless something was lost."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--kills", type=int, default=3, help="of the local AWS, at least")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     given = parser.parse_args()
     use_local_aws()
@@ -520,7 +525,7 @@ def main() -> int:
         lifecycle.up(instance, lambda _: None, with_sample=False)
         soak, missed = Soak(changing, instance, given.seed), 1
         try:
-            soak.run(given.minutes)
+            soak.run(given.minutes, given.kills)
             missed = soak.report(folder.with_suffix(".svg"))
         except subprocess.CalledProcessError as error:
             say(f"{error}: see {instance.logs / 'soak.log'}")

@@ -63,17 +63,26 @@ def test_they_can_be_pasted() -> None:
     assert queries[-1].render() == 'curl -s -H "Authorization: Bearer $TOKEN" "$URL/categories"'
 
 
-def serve(monkeypatch: pytest.MonkeyPatch, status: int, description: Any = PRODUCTS[1]) -> None:
+def serve(
+    monkeypatch: pytest.MonkeyPatch,
+    status: int,
+    description: Any = PRODUCTS[1],
+    slow_starts: int = 0,
+) -> None:
+    slow = iter(range(slow_starts))
+
     def answer(request: httpx.Request) -> httpx.Response:
         assert request.headers["authorization"] == "Bearer secret"
         if request.url.path == "/openapi.json":
+            if next(slow, None) is not None:
+                return httpx.Response(502)
             return httpx.Response(200, json=description)
         assert request.method == "GET", "the data is the project's own"
         return httpx.Response(status, text='{"items":[]}')
 
     client = httpx.Client
     monkeypatch.setattr(
-        httpx, "Client", lambda **o: client(transport=httpx.MockTransport(answer), **o)
+        httpx, "Client", lambda **o: client(**{"transport": httpx.MockTransport(answer), **o})
     )
 
 
@@ -82,6 +91,14 @@ def test_the_first_call_is_sent_and_its_answer_shown(monkeypatch: pytest.MonkeyP
     chosen, answer = make_first_call(PRODUCTS[0], STACK)
     assert (len(chosen), chosen[0].method) == (5, "POST")
     assert answer == f'GET {chosen[1].path} → 200 {{"items":[]}}'
+
+
+def test_starts_of_a_function_that_time_out_are_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    serve(monkeypatch, 200, slow_starts=2)
+    assert make_first_call(PRODUCTS[0], STACK)[1].startswith("GET /products")
+    serve(monkeypatch, 200, slow_starts=3)
+    with pytest.raises(LocalError, match=r"does not answer: .*502 .*; see make logs"):
+        make_first_call(PRODUCTS[0], STACK)
 
 
 def test_a_failure_of_the_first_call_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

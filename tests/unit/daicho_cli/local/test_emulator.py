@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import queue
+import time
 from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from daicho_cli.local.emulator import (
     END_OF_LOG,
     FOUND_HANDLER,
     UNSENT,
+    gather_records,
     mark_end_of_log,
     repeat_unsent_invocations,
 )
@@ -50,3 +54,32 @@ def test_lines_up_to_the_end_belong_to_the_invocation() -> None:
         worker._stderr_queue.put(line)
     assert worker._drain_stderr_bounded() == "a\nb"
     assert worker._drain_stderr_bounded(first_line_wait=0.1) == "late"
+
+
+def test_another_program_of_a_worker_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"has no line 'handler_fn = getattr"):
+        mark_program("another")
+
+
+def test_a_stream_is_read_at_once_after_a_pause_and_then_in_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, slept = [100.0], list[float]()
+
+    def sleep(seconds: float) -> None:
+        slept.append(round(seconds, 6))
+        now[0] += seconds
+
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", sleep)
+
+    def poll() -> bool:
+        sleep(0.01)
+        return True
+
+    mappings = SimpleNamespace(_poll_dynamodb_streams=poll)
+    gather_records(mappings)
+    assert mappings._poll_dynamodb_streams() is mappings._poll_dynamodb_streams() is True
+    now[0] += 1
+    mappings._poll_dynamodb_streams()
+    assert slept == [0, 0.01, 0.04, 0.01, 0, 0.01]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import boto3
 import pytest
 
+from daicho_cli.local.deployed import read_digest
 from daicho_cli.local.environment import (
     build_environment,
     build_installer_environment,
@@ -63,6 +66,40 @@ def test_clients_are_made_whatever_profile_and_mode_are_set(environ: dict[str, s
 def test_a_proxy_that_nobody_can_use_is_not_used(environ: dict[str, str], tmp_path: Path) -> None:
     environ |= {"ALL_PROXY": "socks5://proxy:1", "HTTP_PROXY": "http://192.0.2.1:1"}
     assert not is_healthy(LocalInstance(tmp_path, 9, PROJECT))  # at once, and without an error
+
+
+def test_a_proxy_that_refuses_everything_is_not_asked(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    """As in a company's network: it answers 403 to what is not meant for the internet."""
+    asked = list[str]()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            is_proxied = self.path.startswith("http")
+            self.send_response(403 if is_proxied else 200)
+            self.end_headers()
+            self.wfile.write(b'{"daicho": {"found": "x"}, "Parameter": {"Value": "digest"}}')
+
+        do_POST = do_CONNECT = do_GET
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            proxy = f"http://127.0.0.1:{server.server_port}"
+            names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+            environ |= {name: proxy for each in names for name in (each, each.lower())}
+            local = LocalInstance(tmp_path, server.server_port, PROJECT)
+            assert is_healthy(local)
+            use_local_aws()
+            assert read_digest(local) == "digest"
+        finally:
+            server.shutdown()
+    assert asked == ["/_ministack/health", "/"]
 
 
 def test_caches_have_a_place_if_the_home_folder_has_none(tmp_path: Path) -> None:
