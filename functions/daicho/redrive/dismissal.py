@@ -256,10 +256,8 @@ class Dismissal:
             progress = self._watch(start)
             if not progress.has_passed:
                 return RedrivePosition("dismiss", start, began)
-            chosen, since = (
-                self.items.find(progress.items),
-                dt.datetime.fromisoformat(start.partition("/")[0]),
-            )
+            chosen = self.items.find(progress.items)
+            since = dt.datetime.fromisoformat(start.partition("/")[0])
             changed = [self._dismiss_item(*each, since) for each in chosen.items()]
             if not any(changed):
                 break
