@@ -17,7 +17,7 @@ from daicho.layout.backfill_state import BackfillState
 from daicho.plan import Ledger
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.purge_job import PurgeJob, find_purge
-from daicho.rebuild.repair_job import RepairJob, find_repair, request_repair
+from daicho.rebuild.repair_job import RepairJob, choose_targets, find_repair, request_repair
 from daicho.rebuild.requests import (
     change_job,
     find_job,
@@ -137,19 +137,6 @@ class RepairChoice:
     entities: tuple[str, ...] = ()
     tenant: str = ""
 
-    def find_targets(self, ledger: Ledger) -> dict[str, int]:
-        """The entities, with the newest generation of each.
-
-        Raises:
-            OptionError: no entity has a name, or it derives nothing.
-        """
-        for name in self.entities:
-            if name not in ledger.derived_types:
-                known = ", ".join(sorted(ledger.derived_types))
-                raise OptionError(f"{name} is no entity that derives anything. These do: {known}")
-        chosen = sorted(set(self.entities or ledger.derived_types))
-        return {name: ledger.newest_generation(name).number for name in chosen}
-
 
 def describe_dry_run(
     deployed: DeployedStage,
@@ -161,7 +148,7 @@ def describe_dry_run(
     """What a rebuild would do, or a repair run of a choice. See `preview_rebuilds`.
 
     Raises:
-        OptionError: an entity of the choice derives nothing.
+        Invalid: an entity of the choice derives nothing.
     """
     if choice is None:
         targets = plan_targets(ledger, deployed.states.states)
@@ -170,7 +157,7 @@ def describe_dry_run(
         changes = list(list_touched(ledger, deployed.states.states, targets))
         request, estimate = select_older_items(targets, consistent=False, limit=None), None
     else:
-        targets = choice.find_targets(ledger)
+        targets = choose_targets(ledger, choice.entities)
         changes = [
             EntityChange(entity, number, number, ledger.find_plan(entity, number))
             for entity, number in targets.items()
@@ -356,7 +343,7 @@ class _Rebuilt:
         self, job: RepairJob | None, choice: RepairChoice, rate: float | None, *, resume: bool
     ) -> RepairJob:
         """Start a repair run, or continue one; a run of the same choice that is not over."""
-        targets = choice.find_targets(load_ledger())
+        targets = choose_targets(load_ledger(), choice.entities)
         is_same = job is not None and job.has_choice(targets, choice.tenant)
         if resume and (job is None or job.state == "succeeded"):
             raise OptionError("there is no run to resume")

@@ -66,7 +66,8 @@ class StubWire:
             name: value.decode() if isinstance(value, bytes) else value
             for name, value in given.items()
         }
-        body: Any = request.body
+        given_body: Any = request.body
+        body = given_body.read() if hasattr(given_body, "read") else given_body
         self.sent.append(Sent(request.url, headers, json.loads(body)))
         outcome = self.outcomes.pop(0) if self.outcomes else Answer()
         if isinstance(outcome, Exception):

@@ -15,6 +15,13 @@ from daicho.jobs.lease import OvertakenError, is_under_way
 from daicho.operations.operator_session import OperatorSession
 from daicho.operations.stack_state import describe_rebuild, list_deletions, list_generations
 from daicho.rebuild.job import RebuildJob
+from daicho.rebuild.repair_job import (
+    RepairJob,
+    UnderWayError,
+    choose_targets,
+    find_repair,
+    request_repair,
+)
 from daicho.rebuild.requests import find_job, pause_job, resume_job, start_execution
 from daicho.redrive.claim_ids import ClaimId, parse_claim_id, render_claim_id
 from daicho.redrive.job import RedriveJob
@@ -108,10 +115,73 @@ def _resume(call: Call) -> Reply:
 
 
 def _find_rebuild(session: OperatorSession, id: str) -> RebuildJob:
-    job = find_job(session.tools.store)
-    if job is None or job.id != id:
-        raise NotFound(f"no rebuild {id[:100]}; a resumed one has another id")
-    return job
+    for job in (find_job(session.tools.store), find_repair(session.tools.store)):
+        if job is not None and job.id == id:
+            return job
+    raise NotFound(f"no rebuild {id[:100]}; a resumed one has another id")
+
+
+class RepairOrder(BaseModel):
+    """A run that writes all rows again: of some entities and one tenant, empty for all.
+
+    A dry run starts nothing.
+    """
+
+    entities: list[str] = []
+    tenant: str = ""
+    rate: float = Field(default=500.0, ge=1)
+    dry_run: bool = True
+
+
+def _show_repair(call: Call) -> Reply:
+    """Show the newest run that writes rows again."""
+    job = find_repair(get_session(call).tools.store)
+    return reply_json({"state": None} if job is None else _describe_repair(job))
+
+
+def _start_repair(call: Call) -> Reply:
+    """Write all rows of existing items again, or only estimate it."""
+    session, order = get_session(call), cast(RepairOrder, call.body)
+    tools = session.tools
+    targets = choose_targets(tools.ledger, order.entities)
+    estimate = estimate_repair(find_verification(tools.store), order.tenant)
+    document = {"targets": targets, "tenant": order.tenant, "estimate": estimate}
+    if order.dry_run:
+        return reply_json(document, 202)
+
+    def start() -> RepairJob:
+        items = int(estimate["items"]) if estimate else 0
+        try:
+            job = request_repair(
+                tools.store, targets, order.tenant, tools.now(), rate=order.rate, total=items
+            )
+        except (UnderWayError, OvertakenError) as error:
+            raise Conflict(str(error)) from error
+        start_execution(tools.machine, job)
+        return job
+
+    scope = " ".join((*order.entities, *filter(None, [order.tenant]))) or "everything"
+    job = session.act("start rebuild again", scope, start, lambda job: f"rebuild {job.id}")
+    return reply_json({**document, **_describe_repair(job)}, 202, "/ops/rebuilds/again")
+
+
+def _describe_repair(job: RepairJob) -> dict[str, Any]:
+    progress = describe_rebuild(job) or {"job": job.id, "state": job.state}
+    counts = {name: int(count) for name, count in job.counts.items()}
+    return {**progress, "targets": job.targets, "tenant": job.tenant, "counts": counts}
+
+
+def estimate_repair(job: VerifyJob | None, tenant: str) -> dict[str, float | str] | None:
+    """What a run writes at most, by the last verification; None if that has not counted it.
+
+    This function reads no item of a tenant. An item of up to 1 KB takes one write unit, and each of
+    its rows one in the table and one in its index.
+    """
+    if job is None or job.outcome is None or job.entity or job.tenant not in ("", tenant):
+        return None
+    items, rows = (job.counts.get(name, 0) / job.sample for name in ("items", "rows"))
+    units = round(items + 2 * rows)
+    return {"items": round(items), "write_units": units, "verification": job.id}
 
 
 def _show_audit(call: Call) -> Reply:
@@ -329,6 +399,8 @@ def build_operations() -> list[Operation]:
         build_route("GET", "/ops/generations", _list_generations),
         build_route("POST", "/ops/rebuilds/{job}/pause", _pause, variables=(JOB,)),
         build_route("POST", "/ops/rebuilds/{job}/resume", _resume, variables=(JOB,)),
+        build_route("GET", "/ops/rebuilds/again", _show_repair),
+        build_route("POST", "/ops/rebuilds/again", _start_repair, body=RepairOrder, status=202),
         build_route("GET", "/ops/audit", _show_audit),
         build_route("POST", "/ops/audit", _start_audit, status=202),
         build_route("GET", "/ops/verify", _show_verification),

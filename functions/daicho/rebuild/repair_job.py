@@ -8,13 +8,14 @@ There is one for the whole table::
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from daicho.errors import DaichoError
+from daicho.errors import DaichoError, Invalid
 from daicho.jobs.lease import JobStore
 from daicho.jobs.state_machine import REPAIR_PREFIX
+from daicho.plan import Ledger
 from daicho.rebuild.job import JOB_KEY, RebuildJob, build_job_id
 from daicho.rebuild.requests import find_job
 from daicho.storage import keys
@@ -55,6 +56,21 @@ def find_repair(store: GetsItems) -> RepairJob | None:
     """The last repair run of the table, if there was one."""
     image = store.get(REPAIR_KEY, consistent=True)
     return None if image is None else RepairJob.from_image(image)
+
+
+def choose_targets(ledger: Ledger, entities: Collection[str]) -> dict[str, int]:
+    """The chosen entities with their newest generations; by default all that derive something.
+
+    Raises:
+        Invalid: no entity has a name, or it derives nothing.
+    """
+    for name in entities:
+        if name not in ledger.derived_types:
+            known = ", ".join(sorted(ledger.derived_types))
+            message = f"{name} is no entity that derives anything. These do: {known}"
+            raise Invalid(message, field="entities")
+    chosen = sorted(set(entities or ledger.derived_types))
+    return {name: ledger.newest_generation(name).number for name in chosen}
 
 
 def request_repair(

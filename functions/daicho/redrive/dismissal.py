@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ from daicho.storage.requests import MAX_TRANSACTION_WRITES, Put, Update, Write
 from daicho.stream import claims
 from daicho.stream.changes import PlannedImage, compute_record, is_bad, merge_changes
 from daicho.stream.claims import Claim
-from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
+from daicho.stream.heartbeat_watcher import HeartbeatProgress, HeartbeatRun, HeartbeatWatcher
 from daicho.stream.records import StreamRecord, get_entity
 from daicho.stream.recount_list import list_entity_tallies
 from daicho.stream.released_generations import learn_released
@@ -135,14 +135,16 @@ class DismissedItems:
     report: RedriveReport
     reads_items: bool = True
 
-    def find(self) -> Mapping[ItemKey, Sequence[SetAside]]:
+    def find(self, shards: Collection[str] = ()) -> Mapping[ItemKey, Sequence[SetAside]]:
         """The claims of the chosen items, oldest first, with their records.
+
+        ``shards``: that are read besides those of the index, which may lag.
 
         Raises:
             UnavailableError: a store does not answer.
         """
         items: defaultdict[ItemKey, list[SetAside]] = defaultdict(list)
-        for each in sorted(self._read_claims(), key=lambda each: each.record.seq):
+        for each in sorted(self._read_claims(shards), key=lambda each: each.record.seq):
             items[each.record.key].append(each)
         chosen, entity = self.request.chosen, self.request.entity
         if self.request.item is not None:
@@ -195,12 +197,12 @@ class DismissedItems:
                 self.report.dismissals.append(item.describe(now))
         return "" if self.report.dismissals else NOTHING
 
-    def _read_claims(self) -> Iterator[SetAside]:
+    def _read_claims(self, shards: Collection[str]) -> Iterator[SetAside]:
         """All quarantined records; of discarded batches, those that a redrive has claimed."""
         reader = self.reader
         waiting = {
             (shard, claim.seq): claim
-            for shard in reader.list_shards()
+            for shard in sorted({*reader.list_shards(), *shards})
             for claim in reader.read_shard(shard).open_claims
         }
         ids = [id for id, claim in waiting.items() if is_quarantined(claim)]
@@ -251,9 +253,11 @@ class Dismissal:
             marked = [self._mark(key) for key in chosen]
             if any(marked) or not start:
                 start = f"{began}/{number}/{turn}"
-            if not self._watch(start):
+            progress = self._watch(start)
+            if not progress.has_passed:
                 return RedrivePosition("dismiss", start, began)
-            chosen, since = self.items.find(), dt.datetime.fromisoformat(start.partition("/")[0])
+            chosen = self.items.find(progress.items)
+            since = dt.datetime.fromisoformat(start.partition("/")[0])
             changed = [self._dismiss_item(*each, since) for each in chosen.items()]
             if not any(changed):
                 break
@@ -278,15 +282,15 @@ class Dismissal:
             self.items.report.refused = f"{key} is too large for the mark: put or delete it"
             return False
 
-    def _watch(self, start: str) -> bool:
-        """Whether a heartbeat that was sent after ``start`` has passed every shard."""
+    def _watch(self, start: str) -> HeartbeatProgress:
+        """Wait until a heartbeat that was sent after ``start`` has passed every shard."""
         reader = self.items.reader
         run = HeartbeatRun(f"dismiss-{start}", self.items.ledger.derived_types[:1])
         watcher = HeartbeatWatcher(reader.store, self.open_stream(), now=self.lock.now)
-        has_passed = watcher.watch(run, reader.retry_budget).has_passed
-        if has_passed:
+        progress = watcher.watch(run, reader.retry_budget)
+        if progress.has_passed:
             retry(partial(watcher.forget, run), reader.retry_budget)
-        return has_passed
+        return progress
 
     def _dismiss_item(self, key: ItemKey, waiting: Sequence[SetAside], since: dt.datetime) -> bool:
         """Apply or dismiss the claims of an item; whether another round is needed.

@@ -9,8 +9,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from daicho.errors import UnavailableError
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error, translate_errors
+from daicho.storage.direct.objects import DirectObjectClient
 from daicho.storage.protocols import FetchedObject, ListedObject, ObjectVersion
-from daicho.storage.sessions import build_config, open_on_first_use
+from daicho.storage.sessions import build_config, get_session, open_on_first_use
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -210,15 +211,9 @@ class Bucket:
         **condition: Any,
     ) -> bool:
         """Put an object; False if the answer's status is one of ``refusals``."""
+        more: Any = {**condition, "Metadata": dict(metadata)} if metadata else condition
         try:
-            self._client.put_object(
-                Bucket=self.name,
-                Key=key,
-                Body=body,
-                Metadata=dict(metadata),
-                ContentType=kind,
-                **condition,
-            )
+            self._client.put_object(Bucket=self.name, Key=key, Body=body, ContentType=kind, **more)
         except AWS_ERRORS as error:
             if _status_of(error) in refusals:
                 return False
@@ -247,7 +242,11 @@ def open_bucket(
         signature_version="s3v4",
         s3={"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"},
     )
-    client = open_on_first_use("s3", config, endpoint=endpoint, region=region)
+
+    def wrap(client: Any) -> DirectObjectClient:
+        return DirectObjectClient(client, get_session().get_credentials())
+
+    client = open_on_first_use("s3", config, endpoint=endpoint, region=region, wrap=wrap)
     return Bucket(client, name)
 
 

@@ -60,10 +60,17 @@ def _open_session(_handlers: int) -> Session:
 
 
 def open_on_first_use(
-    service: str, config: Config, *, endpoint: str | None = None, region: str | None = None
+    service: str,
+    config: Config,
+    *,
+    endpoint: str | None = None,
+    region: str | None = None,
+    wrap: Callable[[Any], Any] = lambda client: client,
 ) -> Any:
-    """A client that is opened when one of its methods is used first."""
-    return _ClientOnFirstUse(lambda: open_client(service, config, endpoint=endpoint, region=region))
+    """A client that is opened, and wrapped, when one of its methods is used first."""
+    return _ClientOnFirstUse(
+        lambda: wrap(open_client(service, config, endpoint=endpoint, region=region))
+    )
 
 
 class _ClientOnFirstUse:

@@ -20,7 +20,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import partial
-from json.encoder import encode_basestring_ascii as quote
 from typing import Any, NamedTuple
 
 from daicho.derive.contributions import Amount
@@ -36,7 +35,7 @@ from daicho.storage.table import Table
 from daicho.stream.changes import RecordChanges
 from daicho.stream.claims import SHARD_ITEM_RETENTION, ShardClaims, build_shard_key
 from daicho.stream.quarantine import QuarantineBucket
-from daicho.stream.records import StreamRecord
+from daicho.stream.records import StreamRecord, render_sequence
 from daicho.tally import slots
 
 JOURNAL_PREFIX = "journal/"
@@ -102,12 +101,21 @@ class Journal:
         Raises:
             UnavailableError: it is not known to be written, so no slot must be.
         """
-        if shard.journal == NO_RUN or not any(each.deltas for each in changes):
+        if shard.journal == NO_RUN:
+            return
+        first = next((each.record for each in changes if each.deltas), None)
+        if first is None:
             return
         text = shard.journal or retry(partial(self._copy_flag, shard.id), retry_budget)
         flag = JournalFlag.parse(text)
         if flag is not None and flag.is_valid(self.now()):
-            retry(partial(self._write, flag.run, shard.id, changes), retry_budget)
+            body = render_batch(changes)
+            # The same content has the same name, so an object that exists is this one.
+            digest = hashlib.blake2b(body, digest_size=8).hexdigest()
+            label, _, number = first.seq.partition("#")
+            name = f"{render_batch_prefix(flag.run)}{shard.id}/{label}_{number}-{digest}.json"
+            create = partial(self.objects.create, name, body, {}, "application/json")
+            retry(create, retry_budget)
 
     def _copy_flag(self, shard: str) -> str:
         """Give a new shard the flag of the newest run; returns the flag that it has then.
@@ -123,15 +131,6 @@ class Journal:
         except ConditionFailedError as refused:
             return attributes.get_text(refused.item or {}, "journal") or NO_RUN
         return text
-
-    def _write(self, run: str, shard: str, changes: Sequence[RecordChanges]) -> None:
-        body = render_batch(changes)
-        # The same content has the same name, so an object that exists is this one.
-        digest = hashlib.blake2b(body, digest_size=8).hexdigest()
-        first = next(each.record.seq for each in changes if each.deltas)
-        label, _, number = first.partition("#")
-        name = f"{render_batch_prefix(run)}{shard}/{label}_{number}-{digest}.json"
-        self.objects.create(name, body, {}, "application/json")
 
 
 def set_flag_update(
@@ -170,16 +169,17 @@ def render_restore(seq: str) -> str:
 
 def parse_batch(name: str, body: bytes) -> Iterator[JournalEntry]:
     """The entries of an object. ``name``: of the object."""
-    shard = name.rpartition("/")[0].rpartition("/")[2]
-    for seq, item, row, changes in json.loads(body):
-        for tally, slot, delta, *contribution in changes:
-            added = parse_amount(delta)
-            if contribution:
-                yield JournalEntry(
-                    shard, seq, tally, slot, item, added, parse_amount(contribution[0])
-                )
-            else:
-                yield JournalEntry(shard, seq, tally, slot, row, added, added)
+    folder, _, first = name.rpartition("/")
+    shard, label = folder.rpartition("/")[2], first.partition("_")[0]
+    for tally, slot, entries in json.loads(body):
+        for entry in entries:
+            text, *changed = [entry] if isinstance(entry, str) else entry
+            number, items, total, item = text.split(" ", 3)
+            delta = contribution = Amount(int(items), Decimal(total))
+            if changed:
+                delta, contribution = map(parse_amount, changed)
+            seq = render_sequence(label, number)
+            yield JournalEntry(shard, seq, tally, slot, item, delta, contribution)
 
 
 def to_plain_amount(amount: Amount) -> list[Any]:
@@ -198,30 +198,32 @@ def parse_amount(plain: Sequence[Any]) -> Amount:
 
 
 def render_batch(changes: Iterable[RecordChanges]) -> bytes:
-    """The object of a batch, as `parse_batch` reads it.
+    """The object of a batch, as `parse_batch` reads it: its entries, by slot.
 
-    It is rendered as text, because each record of a batch pays for it. Slots repeat.
+    Each record of a batch pays for it, so an entry is one text: the number of the record in the
+    stream, what it adds, and the item. Most items contribute what their record adds. If not, an
+    entry also has both amounts.
     """
-    slot_texts: dict[ItemKey, str] = {}
-    lines = []
+    by_slot: dict[ItemKey, list[Any]] = {}
     for each in changes:
-        record, row, added = each.record, "", []
-        for key, delta in each.deltas.items():
-            slot = slot_texts.get(key)
-            if slot is None:
-                slot = slot_texts[key] = f"{quote(key.pk)},{quote(key.sk)}"
-            amount = _render_amount(delta)
-            if key.sk.startswith(_KEPT):
-                row = _name_row(record)
-                added.append(f"[{slot},{amount}]")
+        deltas = each.deltas
+        if not deltas:
+            continue
+        number, (pk, sk), amounts = each.record.number, each.record.key, each.amounts
+        for slot, delta in deltas.items():
+            entries = by_slot.get(slot)
+            if entries is None:
+                entries = by_slot[slot] = []
+            # A key may have a space if somebody wrote the item by hand, so it is the last part.
+            if amounts.get(slot.pk) is delta and not delta.parts:
+                entries.append(f"{number} {delta.items} {delta.total!s} {pk} {sk}")
                 continue
-            contribution = each.amounts.get(key.pk, _NOTHING)
-            then = amount if contribution is delta else _render_amount(contribution)
-            added.append(f"[{slot},{amount},{then}]")
-        if added:
-            names = f"{quote(record.seq)},{quote(render_item(record.key))},{quote(row)}"
-            lines.append(f"[{names},[{','.join(added)}]]")
-    return f"[{','.join(lines)}]".encode()
+            item, contribution = f"{pk} {sk}", amounts.get(slot.pk, _NOTHING)
+            if slot.sk.startswith(_KEPT):
+                item, contribution = _name_row(each.record), delta
+            amounts_of_both = map(to_plain_amount, (delta, contribution))
+            entries.append([f"{number} 0 0 {item}", *amounts_of_both])
+    return _encode([(*slot, entries) for slot, entries in by_slot.items()]).encode()
 
 
 def _name_row(record: StreamRecord) -> str:
@@ -230,12 +232,6 @@ def _name_row(record: StreamRecord) -> str:
     return render_expiry(record.seq) if mark is None else render_restore(mark.seq)
 
 
-def _render_amount(amount: Amount) -> str:
-    """An amount as `parse_amount` reads it, as JSON."""
-    if amount.parts:
-        return json.dumps(to_plain_amount(amount))
-    return f'[{amount.items},"{amount.total}"]'
-
-
 _KEPT = keys.render_prefix(slots.KEPT_PREFIX)
 _NOTHING = Amount()
+_encode = json.JSONEncoder(separators=(",", ":")).encode

@@ -25,7 +25,7 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from daicho.archive.forget_requests import build_request_key
 from daicho.archive.reader import DayRange
@@ -55,6 +55,7 @@ from daicho.verify.tally_lines import (
     LineStore,
     render_folder,
 )
+from daicho.verify.tally_notes import TallyNotes
 from daicho.verify.tally_pages import TallyPage, TallyPages, render_tally_prefix
 from daicho.verify.tally_repair import TallyRepair
 from daicho.verify.tally_verdicts import (
@@ -68,37 +69,14 @@ from daicho.verify.tally_verdicts import (
 
 MAX_RUNAWAY = 1_000
 """Slots with a runaway number that a run lowers: the item of the job names them."""
+MAX_ARCHIVER_LAG = dt.timedelta(hours=1)
+"""How long a run waits for the archiver. Then it does not judge what expired items keep."""
 LINES_PER_OBJECT = 50_000
 """Lines that are in memory while the table is scanned."""
 SETTLED, ENDED = "settled", "ended"
 """The names of the two runs of heartbeats."""
 ITEMS, ENTRIES = "items", "entries"
 """The kinds of lines: of the scan, and of the journal."""
-
-
-class TallyNotes:
-    """What the phases note between steps, in the item of the job.
-
-    ``stage``: of `TallyPhase`; ``place``: in the stage. ``lines``: how many there are; ``last``:
-    the last object of their chain.
-    ``partitions``: over how many they are spread. ``void``: why no sum is judged, or "".
-    ``runaway``: the keys of slots. ``unreadable``: how the tallies begin that are not judged.
-    ``kept``: aggregates whose kept parts were reported as undecided. ``faults``: by entity, or ""
-    for all, why they are. ``rebuild``: the last rebuild before the archive was read. ``archived``:
-    by entity, the first day of the archive. ``verified``: by entity, the day up to which it was
-    verified.
-    """
-
-    def __init__(self, places: dict[str, Any]) -> None:
-        self._notes = places.setdefault("tallies", {})
-
-    def get(self, name: str, default: Any) -> Any:
-        """A note."""
-        return self._notes.get(name, default)
-
-    def set(self, **notes: Any) -> None:
-        """Change notes."""
-        self._notes.update(notes)
 
 
 class _TallyWork(Phase):
@@ -223,13 +201,24 @@ class TallyPhase(_TallyWork):
     def _settle(self) -> bool:
         if not self._judges_sums:
             return True
-        has_passed = self._pass_heartbeats(SETTLED)
-        return has_passed and (not self._kept_rows.instances or self._kept_rows.has_passed())
+        return self._pass_heartbeats(SETTLED) and self._await_archiver()
+
+    def _await_archiver(self) -> bool:
+        """Whether the archive has what expired before the flags, or was waited for long enough."""
+        if not self._kept_rows.instances or self._kept_rows.has_passed():
+            return True
+        now = self.on.now()
+        since = self.notes.get("archiver", "") or keys.render_instant(now)
+        self.notes.set(archiver=since)
+        if now < dt.datetime.fromisoformat(since) + MAX_ARCHIVER_LAG:
+            return False
+        self._note_fault("", f"no heartbeat has passed the archiver since {since}")
+        return True
 
     def _read_archive(self) -> bool:
         """Read the objects of the archive, each once."""
         archive, kept_rows, notes = self.on.archive, self._kept_rows, self.notes
-        if not self._judges_sums or not kept_rows.instances:
+        if not self._judges_sums or not kept_rows.instances or notes.get("faults", {}).get(""):
             return True
         if archive is None:
             self._note_fault("", "the stack has no archive")

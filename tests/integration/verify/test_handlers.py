@@ -10,7 +10,10 @@ import pytest
 from daicho.handlers import jobs, ops, sweep
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.jobs.state_machine import VERIFY_PREFIX
+from daicho.rebuild.repair_job import find_repair
+from daicho.release.states import build_deployed_update, build_record_update
 from daicho.storage.item_key import get_key
+from daicho.storage.protocols import apply_update
 from daicho.testing.stack_settings import ENVIRONMENT
 from daicho.verify.findings import Kind
 from daicho.verify.job import SCHEDULE, find_verification
@@ -129,3 +132,46 @@ def test_the_sweep_verifies_a_sample_once_a_day(
         assert (job.asked_by, job.sample, job.state) == (SCHEDULE, 0.5, "succeeded")
     assert len(ids) == 2
     assert '"VerifyDamage"' in capsys.readouterr().out
+
+
+def test_an_operator_writes_rows_again(stack: Stack) -> None:
+    end_deployment(stack)
+    operator, path = stack.operator, "/ops/rebuilds/again"
+    assert operator.good("GET", path) == {"state": None}
+    assert operator.good("POST", path, {})["estimate"] is None
+    row, sales = remove_row(stack.shop, 3), len(list(stack.shop.list_items("Sale")))
+    operator.good("POST", "/ops/verify", {})
+    counted = operator.good("GET", "/ops/verify")["counts"]
+    preview = operator.good("POST", path, {"entities": ["Sale"]})
+    assert preview["targets"] == {"Sale": LEDGER.newest_generation("Sale").number}
+    units = counted["items"] + 2 * counted["rows"]
+    assert preview["estimate"]["write_units"] == units
+    assert find_repair(stack.shop.table) is None
+    answer = operator("POST", path, {"entities": ["Sale"], "dry_run": False})
+    assert (answer.status, answer.headers["Location"]) == (202, path)
+    shown = operator.good("GET", path)
+    assert (shown["state"], shown["counts"]["touched"]) == ("succeeded", sales)
+    assert stack.shop.table.get(row) is not None
+    assert operator.good("GET", "/ops/log")["items"][0]["action"] == "start rebuild again"
+
+
+def end_deployment(stack: Stack) -> None:
+    """The code was deployed a while ago: no job works before."""
+    now = stack.shop.deployment.clock.now()
+    for update in (build_record_update("code", frozenset()), build_deployed_update("code", now)):
+        apply_update(stack.shop.table, update)
+    stack.shop.deployment.clock.advance(300)
+
+
+def test_one_run_at_a_time_is_paused_and_resumed_by_its_id(stack: Stack) -> None:
+    operator, path = stack.operator, "/ops/rebuilds/again"
+    end_deployment(stack)
+    assert operator("POST", path, {"entities": ["Nobody"]}).status == 422
+    stack.machine.is_paused = True
+    job = operator.good("POST", path, {"dry_run": False})["job"]
+    assert operator("POST", path, {"dry_run": False}).status == 409
+    assert operator.good("POST", f"/ops/rebuilds/{job}/pause")["paused"]
+    assert operator.good("GET", path)["state"] == "paused"
+    stack.machine.is_paused = False
+    operator.good("POST", f"/ops/rebuilds/{job}/resume")
+    assert operator.good("GET", path)["state"] == "succeeded"

@@ -110,6 +110,11 @@ def begin_rebuild(shop: VerifiedShop) -> None:
     shop.table.put(image, condition="attribute_not_exists(PK)", values={})
 
 
+def stop_archiver(shop: VerifiedShop) -> None:
+    """No record reaches the archiver any more."""
+    del shop.deployment._mappings["archive"]
+
+
 @pytest.mark.parametrize(
     ("break_", "reason"),
     [
@@ -117,6 +122,7 @@ def begin_rebuild(shop: VerifiedShop) -> None:
         (spoil_object, "of the archive cannot be read"),
         (forget_rows, "archived rows of the tenant acme were forgotten"),
         (begin_rebuild, "a rebuild is under way"),
+        (stop_archiver, "no heartbeat has passed the archiver since"),
     ],
 )
 def test_what_the_archive_cannot_prove_is_undecided_and_stays(

@@ -10,6 +10,7 @@ from daicho.layout.backfill_state import RECORDED_KEY, BackfillState
 from daicho.layout.dismissals import is_dismissed
 from daicho.layout.heartbeats import is_heartbeat
 from daicho.layout.restorations import RestoredMark, build_record_put, build_restoration_key
+from daicho.redrive import older_claims
 from daicho.redrive.report import RedrivePosition, RedriveReport
 from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
@@ -125,6 +126,16 @@ def test_bad_images_derive_nothing_and_nothing_is_unknown(images: tuple[Image | 
     town.project(0)  # a repeat of everything
     assert town.differences() == []
     assert town.redrive("list").claims == {}
+
+
+def test_claims_are_found_that_the_index_does_not_show_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    town = Town()
+    town.write(OTHER, GOOD, BAD)
+    shown = iter([[SHARD]])  # the index lags after the first reading
+    monkeypatch.setattr(older_claims, "list_quarantined", lambda *_: next(shown, []))
+    assert town.dismiss().dismissed == 2  # the bad image, and the record of its mark
+    assert set(town.states) == {"done"}
+    assert town.recounted() == set()
 
 
 def test_a_preview_changes_nothing() -> None:

@@ -46,7 +46,7 @@ def read_answer(response: AWSResponse) -> dict[str, Any] | None:
         return None
     answer = _read_body(response)
     if answer is not None:
-        answer["ResponseMetadata"] = _read_metadata(response)
+        answer["ResponseMetadata"] = read_metadata(response)
     return answer
 
 
@@ -65,7 +65,7 @@ def read_refusal(response: AWSResponse) -> dict[str, Any] | None:
         return None
     error: dict[str, Any] = {
         "Error": {"Message": body.get("message", body.get("Message", "")), "Code": code},
-        "ResponseMetadata": _read_metadata(response),
+        "ResponseMetadata": read_metadata(response),
     }
     for member in REFUSALS[code]:
         if body.get(member) is not None:
@@ -107,7 +107,8 @@ def _read_body(response: AWSResponse) -> dict[str, Any] | None:
     return body if isinstance(body, dict) else None
 
 
-def _read_metadata(response: AWSResponse) -> dict[str, Any]:
+def read_metadata(response: AWSResponse) -> dict[str, Any]:
+    """The metadata of an answer as botocore gives it."""
     headers = {name.lower(): value for name, value in response.headers.items()}
     metadata = {
         "HTTPStatusCode": response.status_code,

@@ -14,12 +14,13 @@ from threading import Lock
 from typing import Any
 from uuid import uuid4
 
-from botocore.awsrequest import AWSResponse
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.exceptions import ClientError
 
 from daicho.runtime.metrics import emit_throttle
 from daicho.storage.direct.answers import encode_request, is_throttled, read_answer, read_refusal
 from daicho.storage.direct.handover import HandoverSession, Outcome
+from daicho.storage.direct.template import RequestTemplate
 from daicho.storage.direct.tracing import get_patched, is_botocores, unwrap, wrap_call
 
 RETRY_QUOTA = 500
@@ -31,7 +32,9 @@ def _utc_now() -> dt.datetime:
     return dt.datetime.now(dt.UTC)
 
 
-def _define_operation(name: str) -> Callable[..., Any]:
+def define_operation(name: str) -> Callable[..., Any]:
+    """The method of a client that calls an operation."""
+
     def call_operation(self: DirectClient, **parameters: Any) -> Any:
         return self.call(name, parameters)
 
@@ -52,23 +55,23 @@ class DirectClient:
         self.botocore_client = client
         self._credentials = credentials
         self._now = now
-        self._session = HandoverSession.install(client)
+        self._session = HandoverSession.install(client, self._learn)
         self._own_call = unwrap(get_patched())[1]
         self._is_own = is_botocores(self._own_call)
         # The client may have made retries already, also for the request that is learned from.
         self._unreported = RETRY_QUOTA
         self._unreported_lock = Lock()
 
-    get_item = _define_operation("GetItem")
-    batch_get_item = _define_operation("BatchGetItem")
-    query = _define_operation("Query")
-    scan = _define_operation("Scan")
-    put_item = _define_operation("PutItem")
-    update_item = _define_operation("UpdateItem")
-    delete_item = _define_operation("DeleteItem")
-    transact_write_items = _define_operation(TRANSACTION)
-    batch_write_item = _define_operation("BatchWriteItem")
-    batch_execute_statement = _define_operation("BatchExecuteStatement")
+    get_item = define_operation("GetItem")
+    batch_get_item = define_operation("BatchGetItem")
+    query = define_operation("Query")
+    scan = define_operation("Scan")
+    put_item = define_operation("PutItem")
+    update_item = define_operation("UpdateItem")
+    delete_item = define_operation("DeleteItem")
+    transact_write_items = define_operation(TRANSACTION)
+    batch_write_item = define_operation("BatchWriteItem")
+    batch_execute_statement = define_operation("BatchExecuteStatement")
 
     def __getattr__(self, name: str) -> Any:
         if name == "botocore_client":  # a copy is made without `__init__`, and asked for its hooks
@@ -84,6 +87,10 @@ class DirectClient:
         if function is not self._own_call or not self._is_own:  # not a tracer: it answers itself
             return self.botocore_client._make_api_call(operation, parameters)
         return wrap_call(self._send, self.botocore_client, wrappers)(operation, parameters)
+
+    def _learn(self, request: AWSPreparedRequest) -> Any:
+        """Make the template of a request that botocore sends; None if it is not one."""
+        return RequestTemplate.learn(request)
 
     def _send(self, operation: str, parameters: dict[str, Any]) -> Any:
         template = self._session.template

@@ -11,7 +11,7 @@ the session: then no template is learned, and the client stays botocore's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import local
 from typing import Any
@@ -19,7 +19,6 @@ from typing import Any
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 
 from daicho.storage.direct.connections import send_at_once
-from daicho.storage.direct.template import RequestTemplate
 
 Outcome = AWSResponse | Exception
 
@@ -27,15 +26,19 @@ Outcome = AWSResponse | Exception
 class HandoverSession:
     """The HTTP session of a client of botocore; safe to share by threads."""
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, session: Any, learn: Callable[[AWSPreparedRequest], Any]) -> None:
         self.session = session
-        self.template: RequestTemplate | None = None
+        self.template: Any = None
+        self._learn = learn
         self._given = local()
 
     @classmethod
-    def install(cls, client: Any) -> HandoverSession:
-        """Put a session in front of that of a client."""
-        session = cls(client._endpoint.http_session)
+    def install(cls, client: Any, learn: Callable[[AWSPreparedRequest], Any]) -> HandoverSession:
+        """Put a session in front of that of a client.
+
+        ``learn``: makes the template of a request that botocore sends; None if it is not one.
+        """
+        session = cls(client._endpoint.http_session, learn)
         send_at_once(session.session)
         client._endpoint.http_session = session
         service = client.meta.service_model.service_id.hyphenize()
@@ -60,7 +63,7 @@ class HandoverSession:
         if outcome is not None:
             return outcome
         if self.template is None:
-            self.template = RequestTemplate.learn(request)
+            self.template = self._learn(request)
         response: AWSResponse = self.session.send(request)
         return response
 
