@@ -146,3 +146,18 @@ def list_alarm_problems(
         elif region and arn["region"] != region:
             problems.append(f"alarm_topic is in {arn['region']}, and the alarms are in {region}")
     return problems
+
+
+STREAM_ARN = re.compile(
+    r"(?P<table>arn:aws[a-z-]*:dynamodb:(?P<region>[a-z0-9-]+):\d{12}:table/[A-Za-z0-9_.-]{3,255})"
+    r"/stream/[0-9T:.-]+"
+)
+
+
+def list_stream_problems(stream: str | None, region: str | None) -> Iterator[str]:
+    """What is wrong with the stream of a restored table, which may be None."""
+    arn = STREAM_ARN.fullmatch(stream or "")
+    if stream and arn is None:
+        yield f"table_stream is {stream!r}, not the ARN of a table's stream"
+    elif arn and region and arn["region"] != region:
+        yield f"table_stream is in {arn['region']}, and the stage is in {region}"
