@@ -203,11 +203,16 @@ class RecoveryTable:
         """
         if self._describe(name) is not None:
             raise CommandError(f"{name} exists already")
-        types = [{"AttributeName": each["AttributeName"], "AttributeType": "S"} for each in KEY]
+        source = self._describe(self.source) or {}
+        indexes = [
+            {part: index[part] for part in ("IndexName", "KeySchema", "Projection")}
+            for index in source["GlobalSecondaryIndexes"]
+        ]
         self.dynamodb.create_table(
             TableName=name,
             KeySchema=KEY,
-            AttributeDefinitions=types,
+            AttributeDefinitions=source["AttributeDefinitions"],
+            GlobalSecondaryIndexes=indexes,
             BillingMode="PAY_PER_REQUEST",
         )
         self.dynamodb.get_waiter("table_exists").wait(TableName=name)
