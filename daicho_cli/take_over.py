@@ -200,7 +200,11 @@ def describe(shown: dict[str, Any], stage: str | None) -> str:
     lines += _describe_closures(shown["closed"])
     lines += [f"decide: {each}" for each in shown["decisions"][:MAX_PRINTED]]
     option = f"-c table_stream={shown['stream']}"
-    deploys = f"make deploy STAGE={stage} CONTEXT='{option}'" if stage else f"make up ({option})"
-    recovers = f"daicho recover{f' --stage {stage}' if stage else ''} --yes"
+    deploys = (
+        f"make deploy STAGE={stage} CONTEXT='{option}'"
+        if stage
+        else f".venv/bin/daicho local up --table-stream {shown['stream']}"
+    )
+    recovers = f".venv/bin/daicho recover{f' --stage {stage}' if stage else ''} --yes"
     lines += [f"deploy now, and with this option from now on: {deploys}", f"then: {recovers}"]
     return "\n".join(lines)

@@ -69,9 +69,10 @@ def _read_answer(record: Image) -> dict[str, Any]:
 
 
 def _list_places(tenant: str, item: dict[str, Any], ledger: Ledger) -> Iterator[ItemKey]:
-    """Where the item may be: an answer does not name its entity."""
-    for entity in ledger.list_types():
-        plan = ledger.current_generation(entity).plan
-        if item.keys() >= {*plan.key.fields}:
+    """Where the item may be: an answer does not name its entity, but shows its fields."""
+    plans = [ledger.current_generation(entity).plan for entity in ledger.list_types()]
+    shown = [plan for plan in plans if item.keys() >= plan.fields.keys() | {*plan.key.fields}]
+    if not any(plan.key.shards for plan in shown):  # a salt is in another item
+        for plan in shown:
             with suppress(DaichoError, TypeError, ValueError):
                 yield build_base_key(tenant, plan, attributes.to_image(item))

@@ -134,14 +134,16 @@ def test_a_table_is_prepared_and_the_next_steps_are_printed(story: Story) -> Non
 def test_requests_whose_effect_is_lost_have_no_record_any_more(story: Story) -> None:
     at = utc_now()
     old = at - dt.timedelta(minutes=5)
+    shown = {"name": "n", "phone": "", "categories": []}
     kept = [
-        put_request(story.table, "1", {"id": "c1", "version": 1}, at),
-        put_request(story.table, "2", {"id": "gone", "version": 1}, old),
+        put_request(story.table, "1", {**shown, "id": "c1", "version": 1}, at),
+        put_request(story.table, "2", {**shown, "id": "gone", "version": 1}, old),
         put_request(story.table, "3", None, at),
+        put_request(story.table, "6", {"id": "gone", "version": 1, "of": "another kind"}, at),
     ]
     undone = [
-        put_request(story.table, "4", {"id": "gone", "version": 1}, at),
-        put_request(story.table, "5", {"id": "c1", "version": 2}, at),
+        put_request(story.table, "4", {**shown, "id": "gone", "version": 1}, at),
+        put_request(story.table, "5", {**shown, "id": "c1", "version": 2}, at),
     ]
     restored = story.copy()
     done = story.run("--at", at.isoformat(), "--yes")
