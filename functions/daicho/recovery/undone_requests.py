@@ -26,13 +26,16 @@ from daicho.storage.table import Table
 TORN_WITHIN = dt.timedelta(minutes=2)
 """For how long before its moment the parts of a copy may differ."""
 
+INHERITED = {"created_at", "version", "versioned_at"}
+"""What each item shows besides its fields."""
+
 
 def list_undone(
     images: Sequence[Image], store: Table, ledger: Ledger, at: dt.datetime
 ) -> list[ItemKey]:
     """The records among these items whose answer shows an item, or a version, that is not stored.
 
-    ``at``: the moment of the copy. An answer that shows no item says nothing: its record stays.
+    ``at``: the moment of the copy. An answer that shows no item alone says nothing: its record stays.
 
     Raises:
         StoreError: the table does not answer.
@@ -71,7 +74,8 @@ def _read_answer(record: Image) -> dict[str, Any]:
 def _list_places(tenant: str, item: dict[str, Any], ledger: Ledger) -> Iterator[ItemKey]:
     """Where the item may be: an answer does not name its entity, but shows its fields."""
     plans = [ledger.current_generation(entity).plan for entity in ledger.list_types()]
-    shown = [plan for plan in plans if item.keys() >= plan.fields.keys() | {*plan.key.fields}]
+    names = item.keys() - INHERITED
+    shown = [plan for plan in plans if names == plan.fields.keys() | {*plan.key.fields}]
     if not any(plan.key.shards for plan in shown):  # a salt is in another item
         for plan in shown:
             with suppress(DaichoError, TypeError, ValueError):
