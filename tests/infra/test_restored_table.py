@@ -9,7 +9,9 @@ import pytest
 
 from daicho.cdk.settings import STAGES, Settings
 from daicho.errors import SettingsError
+from daicho_cli.plan.template import diff_templates, has_restored_table, judge_resources
 from tests.infra.synthesis import Synthesis, settings_of, synthesise
+from tests.support.repository import PROGRAMS
 
 TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/restored"
 STREAM = f"{TABLE}/stream/2027-01-01T00:00:00.000"
@@ -37,6 +39,21 @@ def test_everything_uses_the_restored_table_and_its_stream(
 
 def test_the_lost_table_of_production_is_not_deleted(prod: Synthesis) -> None:
     assert prod.only("DynamoDB::GlobalTable")["DeletionPolicy"] == "Retain"
+
+
+def test_the_guard_of_deployments_knows_that_the_lost_table_leaves_the_stack(
+    restored: Synthesis, prod: Synthesis
+) -> None:
+    changes = diff_templates(prod.template, restored.template, PROGRAMS)
+    assert has_restored_table(restored.template)
+    assert not has_restored_table(prod.template)
+    check = judge_resources(changes, has_restored_table=True)
+    assert check.refusals == ()
+    (notice,) = check.notices
+    assert notice.endswith(
+        "is removed from the template: it remains in the account outside the stack"
+    )
+    assert judge_resources(changes).refusals == (notice,)
 
 
 def test_only_a_restored_table_has_a_lineage(restored: Synthesis, prod: Synthesis) -> None:

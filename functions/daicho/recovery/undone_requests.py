@@ -35,7 +35,7 @@ def list_undone(
 ) -> list[ItemKey]:
     """The records among these items whose answer shows an item, or a version, that is not stored.
 
-    ``at``: the moment of the copy. An answer that shows no item alone says nothing: its record stays.
+    ``at``: the moment of the copy. The record of an answer that shows anything else stays.
 
     Raises:
         StoreError: the table does not answer.
