@@ -161,3 +161,17 @@ def list_stream_problems(stream: str | None, region: str | None) -> Iterator[str
         yield f"table_stream is {stream!r}, not the ARN of a table's stream"
     elif arn and region and arn["region"] != region:
         yield f"table_stream is in {arn['region']}, and the stage is in {region}"
+
+
+VAULT_ARN = re.compile(
+    r"arn:aws[a-z-]*:backup:(?P<region>[a-z0-9-]+):\d{12}:backup-vault:[A-Za-z0-9_-]{2,50}"
+)
+
+
+def list_vault_problems(vault: str | None, region: str | None) -> Iterator[str]:
+    """What is wrong with the vault of another Region, which may be None."""
+    arn = VAULT_ARN.fullmatch(vault or "")
+    if vault and arn is None:
+        yield f"backup_vault is {vault!r}, not the ARN of a backup vault"
+    elif arn and arn["region"] == region:
+        yield f"backup_vault is in {region}, as the stage is: name one of another Region"

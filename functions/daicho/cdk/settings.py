@@ -22,6 +22,7 @@ from daicho.cdk.context_options import (
     ContextReader,
     list_alarm_problems,
     list_stream_problems,
+    list_vault_problems,
     list_window_problems,
 )
 from daicho.errors import SettingsError
@@ -94,8 +95,9 @@ class Settings:
     topic; both may be given. The topic `NO_TOPIC` means that something else reads the states of
     the alarms. ``runbook_url``: the page that the description of each alarm links to.
     ``concurrency_quota``: the account's quota of concurrent executions.
-    ``table_stream``: the ARN of the stream of a restored table, which the stage has instead of its
-    own, lost one (ADR 0189).
+    ``backup_vault``: the ARN of a backup vault in another Region, which gets a copy of the stores
+    each day (ADR 0190). ``table_stream``: the ARN of the stream of a restored table, which the
+    stage has instead of its own, lost one (ADR 0189).
     """
 
     stage: str
@@ -125,6 +127,7 @@ class Settings:
     alarm_topic: str | None = None
     runbook_url: str = "docs/how-to/respond-to-alarms.md"
     concurrency_quota: int = 1_000
+    backup_vault: str | None = None
     table_stream: str | None = None
     account: str | None = None
     region: str | None = None
@@ -266,6 +269,9 @@ class Settings:
             needs_action=self.is_production,
         )
         yield from list_stream_problems(self.table_stream, self.region)
+        yield from list_vault_problems(self.backup_vault, self.region)
+        if self.is_local and self.backup_vault:
+            yield "backup_vault is for stages of an account only"
         if self.is_local and isinstance(self.identity, OwnIssuer):
             yield "an issuer of your own is not for stage local, whose users are in its user pool"
         if self.is_local and self.domain_name:
@@ -286,8 +292,8 @@ class Settings:
         - ``replica_index``, ``console`` and ``warm_throughput``: true or false.
         - ``cors_origins``: separated by commas.
         - ``alarm_email``, ``alarm_topic``, ``runbook_url``, ``project_window_seconds``,
-          ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, ``table_stream``, and those of
-          `read_identity`.
+          ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, ``backup_vault``,
+          ``table_stream``, and those of `read_identity`.
         - At stage local: ``local_layer``, ``local_ledger`` and ``api_url``, which are required,
           and ``faults``.
 
@@ -300,7 +306,8 @@ class Settings:
             raise SettingsError(f"stage is {stage!r}; the stages are {', '.join(STAGES)}")
         local = ("local_layer", "local_ledger", "api_url")
         texts = (
-            *(*local, *CUSTOM_DOMAIN_OPTIONS, "alarm_email", "alarm_topic", "table_stream"),
+            *(*local, *CUSTOM_DOMAIN_OPTIONS, "alarm_email", "alarm_topic"),
+            *("backup_vault", "table_stream"),
             *("account", "region"),
         )
         options: dict[str, Any] = {name: context.read_text(name) for name in texts}
