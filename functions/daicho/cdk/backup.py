@@ -66,7 +66,7 @@ class RegionBackup(Construct):
         for name in POLICIES:
             suppress_finding(
                 role,
-                rule=f"AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{name}]",
+                rule=f"IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{name}]",
                 reason="AWS keeps these policies in line with what its backups need.",
             )
         arns = (table.table_arn, buckets.archive.bucket_arn, buckets.objects.bucket_arn)
