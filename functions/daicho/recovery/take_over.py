@@ -39,7 +39,7 @@ from daicho.storage.requests import ConditionCheck, ItemPage, Put, Scan, Update,
 from daicho.stream.gap import DISABLED, read_gap
 from daicho.tally.watermark import WATERMARK_KEY, Watermark, store_watermark
 from daicho.verify.findings import Finding
-from daicho.verify.job import VERIFY_KEY
+from daicho.verify.job import UNCOUNTED, VERIFY_KEY
 from daicho.verify.kept_rows import list_kept_instances
 from daicho.verify.owned_items import OwnedItems, select_checked
 from daicho.verify.steps import Phase, VerifyDependencies
@@ -211,6 +211,7 @@ class ReturnedLives(Phase):
         is_taken_over = record is not None and bool(job.recovers) and record.gap == job.recovers
         if record is None or archive is None or not is_taken_over or not kept:
             return None
+        job.places[UNCOUNTED] = True
         since = dt.datetime.fromisoformat(record.at) - SNAPSHOT_MARGIN
         behind = str(job.places.get(self.name, ""))
         # What is in an object that cannot be read is reported, and keeps the gap open.

@@ -16,7 +16,7 @@ from daicho.layout.base_item import build_base_item
 from daicho.layout.request_records import KEPT_SECONDS
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.recovery.take_over import UNDONE
-from daicho.release.states import build_deployed_update, build_record_update
+from daicho.release.states import build_deployed_update, build_record_update, read_deployed
 from daicho.restore.run_record import RESTORE_KEY, RestoreLease, RestoreRecord
 from daicho.runtime.clock import utc_now
 from daicho.storage import attributes, keys
@@ -123,6 +123,7 @@ def test_a_table_is_prepared_and_the_next_steps_are_printed(story: Story) -> Non
     assert gap.reasons == (f"the table was restored from a copy of {keys.render_instant(at)}",)
     described = story.dynamodb.describe_table(TableName=story.name)["Table"]
     assert f"--table-stream {described['LatestStreamArn']}" in done.stdout
+    assert read_deployed(restored) is None
     record = RestoreRecord.from_image(restored.get(RESTORE_KEY) or {})
     assert (record.gap, record.state) == (gap.found_at, "succeeded")
     # It may be repeated: nothing more is repaired, and the gap is the same.
