@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import getpass
+import json
 from dataclasses import dataclass
+from typing import Any
 
 from daicho.errors import StoreError
 from daicho.layout.tenant_items import build_closed_mark_key
@@ -31,15 +33,33 @@ def list_closures(stack: Stack, since: dt.datetime) -> list[Closure]:
     """The tenants that were closed since a moment, by the history of the stack's jobs.
 
     Raises:
-        StoreError: the history cannot be read.
+        ClientError: AWS refuses.
     """
     closures: dict[str, Closure] = {}
-    for given in stack.machine.list_inputs(since - SNAPSHOT_MARGIN):
+    for given in list_inputs(stack, since - SNAPSHOT_MARGIN):
         tenant = given.get("tenant")
         if tenant and given.get("archive"):  # other jobs of a tenant have none
             forgets = "forget" in (given["archive"], getattr(closures.get(tenant), "archive", ""))
             closures[tenant] = Closure(tenant, "forget" if forgets else "keep")
     return list(closures.values())
+
+
+def list_inputs(stack: Stack, since: dt.datetime) -> list[dict[str, Any]]:
+    """What executions of jobs were given that have begun since a moment, the newest first.
+
+    The history of an execution is kept for 90 days.
+
+    Raises:
+        ClientError: AWS refuses.
+    """
+    client, found = stack.open_client("stepfunctions"), list[dict[str, Any]]()
+    pages = client.get_paginator("list_executions").paginate(stateMachineArn=stack["JobMachineArn"])
+    for each in (each for page in pages for each in page["executions"]):
+        if each["startDate"] < since:
+            break
+        described = client.describe_execution(executionArn=each["executionArn"])
+        found.append(json.loads(described["input"]))
+    return found
 
 
 def open_jobs(stack: Stack, table: Table, tenant: str) -> TenantJobs:

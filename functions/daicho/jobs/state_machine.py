@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections.abc import Mapping
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from daicho.storage.botocore_errors import AWS_ERRORS, translate_error, translate_errors
+from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
 from daicho.storage.sessions import build_config, open_on_first_use
 
 RESTORE_PREFIX = "restore-"
@@ -43,27 +42,6 @@ class StateMachine:
         except AWS_ERRORS as error:
             if not _has_started_before(error):
                 raise translate_error(error, f"start {name}") from error
-
-    def list_inputs(self, since: dt.datetime) -> list[dict[str, Any]]:
-        """What executions were given that have begun since a moment, the newest first.
-
-        The history of an execution is kept for 90 days.
-
-        Raises:
-            StoreError: the service does not answer, or refuses.
-        """
-        found, start = list[dict[str, Any]](), dict[str, Any]()
-        with translate_errors("list the executions of jobs"):
-            while True:
-                page = self._client.list_executions(stateMachineArn=self._arn, **start)
-                for each in page["executions"]:
-                    if each["startDate"] < since:
-                        return found
-                    described = self._client.describe_execution(executionArn=each["executionArn"])
-                    found.append(json.loads(described["input"]))
-                if "nextToken" not in page:
-                    return found
-                start = {"nextToken": page["nextToken"]}
 
 
 def _has_started_before(error: ClientError | BotoCoreError) -> bool:

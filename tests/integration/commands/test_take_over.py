@@ -27,7 +27,7 @@ from daicho.storage.table import Table
 from daicho.stream.gap import read_gap
 from daicho.tenants.deletion_job import find_deletion
 from daicho.verify.job import VerifyJob
-from daicho_cli import aws, recover, take_over
+from daicho_cli import aws, recover, take_over, taken_over
 from daicho_cli.main import app
 from daicho_cli.recovery_table import RecoveryTable
 from daicho_cli.terminal import CommandError
@@ -53,9 +53,6 @@ class Story:
     def start(self, name: str, _given: Any) -> None:
         self.started.append(name)
 
-    def list_inputs(self, _since: dt.datetime) -> list[dict[str, Any]]:
-        return self.inputs
-
     def copy(self) -> Table:
         recovery = RecoveryTable(self.dynamodb, self.table.name)
         recovery.copy_items(self.name, self.table, lambda name: Table(self.dynamodb, name))
@@ -76,6 +73,7 @@ def story(
 ) -> Story:
     made = Story(project, dynamo, dynamodb, table)
     monkeypatch.setattr(aws.Stack, "machine", made)
+    monkeypatch.setattr(taken_over, "list_inputs", lambda *_: made.inputs)
     monkeypatch.setattr(take_over, "describe_stack", lambda *_: {"StackStatus": made.status})
     monkeypatch.setattr(take_over, "open_bucket", lambda *_, **__: MemoryBucket())
     record_release(table, LEDGER)
