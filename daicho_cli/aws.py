@@ -158,7 +158,11 @@ class Stack:
         Raises:
             StackError: the stack has none.
         """
-        return Connection(self["TableName"], self.endpoint, self.region)
+        return self.connection_to(self["TableName"])
+
+    def connection_to(self, table: str) -> Connection:
+        """The location of a table next to that of the stack."""
+        return Connection(table, self.endpoint, self.region)
 
     @property
     def machine(self) -> StateMachine:

@@ -42,6 +42,7 @@ _SUMMARIES = {
         "Compare what is stored with what follows from the base items, while writes continue."
     ),
     "restore": "Move the items of a stage, a tenant or an entity back to an earlier moment.",
+    "take-over": "Make a restored table fit to be that of a stage whose own table is lost.",
     "recover": (
         "Make derived state right after records of the stream were lost, while writes continue."
     ),
@@ -58,7 +59,7 @@ _SUMMARIES = {
 }
 """By name: the first sentence of the subcommand's own help, which a test compares."""
 SUBCOMMANDS = {
-    name: Subcommand(f"daicho_cli.{_MODULES.get(name, name)}", summary)
+    name: Subcommand(f"daicho_cli.{_MODULES.get(name, name.replace('-', '_'))}", summary)
     for name, summary in _SUMMARIES.items()
 }
 
@@ -109,7 +110,7 @@ def load_subcommand(name: str) -> Any:
     group = getattr(module, "app", None)
     if group is None:
         group = typer.Typer(rich_markup_mode="markdown", add_completion=False)
-        group.command(name)(getattr(module, name))
+        group.command(name)(getattr(module, name.replace("-", "_")))
     return typer.main.get_command(group)
 
 

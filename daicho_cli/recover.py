@@ -23,17 +23,21 @@ from daicho_cli.aws import Connection, LambdaInvoker, Stack, TableSize, read_tab
 from daicho_cli.options import LOCAL, AsJson, StackFile, Stage
 from daicho_cli.plan.rebuild import DEFAULT_RATE, find_prices
 from daicho_cli.project import load_ledger
+from daicho_cli.recovery_table import RecoveryTable
 from daicho_cli.redrive import apply_records
+from daicho_cli.taken_over import close_again, find_taken_over
 from daicho_cli.terminal import (
     INCOMPLETE,
     SUCCESS,
     CommandError,
     end_on_errors,
     print_json,
+    print_message,
 )
 from daicho_cli.verify import describe_verification, estimate_repair, watch_verification
 
 READ_UNIT_BYTES = 4096
+EXPIRES = "DynamoDB removes expired items again"
 SCANS = 2
 """How often the size of the table is read: by the scan, and by what it compares with."""
 
@@ -64,6 +68,11 @@ def recover(  # the command's options
         check_project(table, ledger)
         gap = declare_gap(table, because, utc_now()) if because and yes else read_gap(table)
         size = read_table_size(connection) or TableSize(0, 0)
+        taken_over = find_taken_over(table)
+        recovery = RecoveryTable(found.open_client("dynamodb"), table.name)
+        if yes and taken_over and not gap.is_open and recovery.expire_items(table.name):
+            typer.echo(EXPIRES)  # the run that has ended the gap was interrupted
+            raise typer.Exit(SUCCESS)
         if not yes:
             text = describe_plan(gap, because, size, found.region)
             print_json({"gap": describe_gap(gap)}) if as_json else typer.echo(text)
@@ -72,12 +81,16 @@ def recover(  # the command's options
         job = _find_running(table)
         if job is None:
             check_recovery(table, utc_now())
+            if taken_over and taken_over.gap == gap.found_at:
+                close_again(found, table, taken_over)
             apply_records(LambdaInvoker.find("Redrive", stage, stack))
             asked = VerifyJob("", keys.render_instant(utc_now()), asked_by=getpass.getuser())
             asked.rate, asked.total = rate, size.items
             job = request_recovery(table, asked, ledger)
         start_verification(machine, job)
         job = watch_verification(table, job)
+        if taken_over and not read_gap(table).is_open and recovery.expire_items(table.name):
+            print_message(EXPIRES)
         left, dollars = read_gap(table), estimate_repair(job, found.region)
     shown: dict[str, Any] = {**job.to_json(), "gap": describe_gap(left)}
     print_json(shown) if as_json else typer.echo(describe_verification(job, dollars))

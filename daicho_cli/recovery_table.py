@@ -15,9 +15,10 @@ from daicho.plan import Ledger
 from daicho.release.states import read_recorded_states
 from daicho.storage.requests import Scan
 from daicho.storage.table import Table
-from daicho_cli.terminal import CommandError
+from daicho_cli.terminal import CommandError, OptionError
 
-POLL_S = 15.0
+POLL_S, STREAM_POLL_S = 15.0, 2.0
+INDEXES = ("GSI1", "GSI2", "GSI3")
 KEY = [
     {"AttributeName": "PK", "KeyType": "HASH"},
     {"AttributeName": "SK", "KeyType": "RANGE"},
@@ -106,6 +107,86 @@ class RecoveryTable:
             names = ", ".join(sorted(unknown))
             raise CommandError(f"{name} is of another project: {self.source} has no {names}")
 
+    def check_restored(self, name: str, at: dt.datetime | None) -> dt.datetime:
+        """Check that a table can take the place of this one; returns the moment that it is of.
+
+        ``at``: that moment, if somebody has named it.
+
+        Raises:
+            CommandError: it cannot. The message gives the reason.
+        """
+        described = self._describe(name)
+        if described is None:
+            raise CommandError(f"there is no table {name}: restore one first")
+        summary = described.get("RestoreSummary", {})
+        indexes = {each["IndexName"]: each for each in described.get("GlobalSecondaryIndexes", ())}
+        states = {
+            described["TableStatus"],
+            *(each.get("IndexStatus", "ACTIVE") for each in indexes.values()),
+        }
+        if states != {"ACTIVE"} or summary.get("RestoreInProgress"):
+            raise CommandError(f"{name} is not complete yet: run it again later")
+        if described["KeySchema"] != KEY or not indexes.keys() >= {*INDEXES}:
+            needed = ", ".join(INDEXES)
+            raise CommandError(f"{name} has not the keys and indexes of a stage ({needed})")
+        ttl = self.dynamodb.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+        if ttl.get("TimeToLiveStatus", "DISABLED") != "DISABLED":
+            raise CommandError(
+                f"{name} removes expired items: disable its TTL until it is recovered"
+            )
+        moment: dt.datetime | None = summary.get("RestoreDateTime")
+        if moment is None and at is None:
+            raise OptionError(f"DynamoDB knows no moment of {name}: name it with --at")
+        if moment and at and abs((moment - at).total_seconds()) >= 1:
+            raise CommandError(
+                f"{name} is of {_render(moment)}: name that moment with --at, or none"
+            )
+        return at or moment  # type: ignore[return-value]  # one of them is known
+
+    def open_stream(self, name: str) -> str:
+        """Give a table a stream, if it has none; returns its ARN.
+
+        Raises:
+            CommandError: it has another kind of stream.
+            ClientError: AWS refuses.
+        """
+        described = self._describe(name) or {}
+        enabled = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
+        specified = described.get("StreamSpecification", {})
+        if not specified.get("StreamEnabled"):
+            self.dynamodb.update_table(TableName=name, StreamSpecification=enabled)
+        elif specified != enabled:
+            raise CommandError(f"{name} has a stream without old and new images: disable it")
+        while described.get("TableStatus") != "ACTIVE" or "LatestStreamArn" not in described:
+            self.sleep(STREAM_POLL_S)
+            described = self._describe(name) or {}
+        return str(described["LatestStreamArn"])
+
+    def protect(self, name: str) -> None:
+        """Protect a table as a stage in production protects its own.
+
+        Raises:
+            ClientError: AWS refuses.
+        """
+        self.dynamodb.update_continuous_backups(
+            TableName=name,
+            PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True},
+        )
+        self.dynamodb.update_table(TableName=name, DeletionProtectionEnabled=True)
+
+    def expire_items(self, name: str) -> bool:
+        """Let DynamoDB remove expired items of a table again; whether it did not before.
+
+        Raises:
+            ClientError: AWS refuses.
+        """
+        ttl = self.dynamodb.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+        if ttl.get("TimeToLiveStatus", "DISABLED") != "DISABLED":
+            return False
+        specification = {"Enabled": True, "AttributeName": "ttl"}
+        self.dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=specification)
+        return True
+
     def delete(self, name: str) -> None:
         """Delete a second table.
 
@@ -122,11 +203,16 @@ class RecoveryTable:
         """
         if self._describe(name) is not None:
             raise CommandError(f"{name} exists already")
-        types = [{"AttributeName": each["AttributeName"], "AttributeType": "S"} for each in KEY]
+        source = self._describe(self.source) or {}
+        indexes = [
+            {part: index[part] for part in ("IndexName", "KeySchema", "Projection")}
+            for index in source["GlobalSecondaryIndexes"]
+        ]
         self.dynamodb.create_table(
             TableName=name,
             KeySchema=KEY,
-            AttributeDefinitions=types,
+            AttributeDefinitions=source["AttributeDefinitions"],
+            GlobalSecondaryIndexes=indexes,
             BillingMode="PAY_PER_REQUEST",
         )
         self.dynamodb.get_waiter("table_exists").wait(TableName=name)

@@ -105,9 +105,27 @@ def _list_storage(ledger: Ledger, traffic: Traffic, prices: Prices) -> Iterator[
     recovery = table * prices.recovery_gb * months
     yield BillLine("DynamoDB", "storage", table, "GB", table * prices.table_gb * months)
     yield BillLine("DynamoDB", "point-in-time recovery", table, "GB", recovery)
+    if traffic.backup_days:
+        yield _bill_copies(table + kept, traffic.backup_days, prices, months)
     yield BillLine("S3", "objects of items", kept, "GB", kept * prices.s3_gb * months)
     dollars = uploads / 1e3 * prices.s3_put_thousand
     yield BillLine("S3", "uploads", uploads, "requests", dollars)
+
+
+BACKUP_DAYS, TRANSFER_GB = 2, 0.02
+"""Days that a backup is kept in the own Region; dollars of a GB that is sent to another one.
+
+Source: "Data transfer" of the Amazon S3 and EC2 price lists, from us-east-1. A GB of a backup costs
+half of what a GB of point-in-time recovery does, in all Regions of the price file.
+"""
+
+
+def _bill_copies(gigabytes: float, days: float, prices: Prices, months: float) -> BillLine:
+    """A backup each day, and its copy in another Region (`daicho.cdk.backup`)."""
+    stored = gigabytes * (BACKUP_DAYS + days) * prices.recovery_gb / 2
+    sent = gigabytes * MONTH_DAYS * TRANSFER_GB
+    name = "backups and copies in another Region"
+    return BillLine("AWS Backup", name, gigabytes, "GB", (stored + sent) * months)
 
 
 def _measure_item(generation: Generation, entity: EntityTraffic) -> float:

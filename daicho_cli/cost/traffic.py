@@ -203,9 +203,13 @@ class Assumptions:
 
 @dataclass(frozen=True, config=TABLE)
 class Traffic:
-    """The traffic of a stack in so many ``days``."""
+    """The traffic of a stack in so many ``days``.
+
+    ``backup_days``: how long copies in another Region are kept; 0 without ``backup_vault``.
+    """
 
     days: Number = MONTH_DAYS
+    backup_days: Number = 0
     stream: StreamTraffic = StreamTraffic()
     assumptions: Assumptions = Assumptions()
     entities: Mapping[str, EntityTraffic] = field(default_factory=dict)

@@ -89,13 +89,23 @@ def up(
         float | None,
         typer.Option(envvar="FAULTS", help="Share of the projector's writes that are to fail."),
     ] = None,
+    table_stream: Annotated[
+        str, typer.Option(metavar="ARN", help="The stream of a table that was taken over.")
+    ] = "",
     yes: Annotated[
         bool, typer.Option("--yes", help="Forget what was half made, without a question.")
     ] = False,
 ) -> None:
     """Start the local AWS, deploy, load sample data, print the first calls."""
     may_forget = (lambda _: True) if yes else _ask_to_forget
-    lifecycle.up(LocalInstance.find(), typer.echo, may_forget, with_sample=sample, faults=faults)
+    lifecycle.up(
+        LocalInstance.find(),
+        typer.echo,
+        may_forget,
+        with_sample=sample,
+        faults=faults,
+        options={"table_stream": table_stream} if table_stream else {},
+    )
 
 
 @app.command()

@@ -171,10 +171,12 @@ def up(
     *,
     with_sample: bool = True,
     faults: float | None = None,
+    options: Mapping[str, str] = NO_OPTIONS,
 ) -> None:
     """Start, deploy, and load; a step that is already done is skipped or costs little.
 
     ``may_forget``: whether the data may be forgotten for a reason, which it is given as sentences.
+    ``faults``, ``options``: see `deploy`.
     """
     with lock_instance(instance):
         was_killed = find_program(instance).ended_by_itself
@@ -198,7 +200,7 @@ def up(
         with _step(say, "cdk bootstrap"):
             bootstrap(instance)
         with _step(say, "cdk deploy (stage local)"):
-            outputs = deploy(instance, faults)
+            outputs = deploy(instance, faults, options)
         with _step(say, "users and tokens"):
             instance.write_stack(describe(instance, outputs))
             _start_ttl_player(instance)

@@ -114,6 +114,7 @@ DATA_TYPES = frozenset(
 """Types of resources whose loss loses data or makes it unreadable. Log groups are not among them:
 no answer of a project is made of logs."""
 
+TABLE = "AWS::DynamoDB::GlobalTable"
 REPLACED, MAY_BE_REPLACED, ORPHANED = "WILL_REPLACE", "MAY_REPLACE", "WILL_ORPHAN"
 OF_REPLICA = "DeletionProtectionEnabled"
 PROTECTION = frozenset({"DeletionProtection", OF_REPLICA})
@@ -151,7 +152,8 @@ def check_template(
         before = read_template(stack.open_client("cloudformation"), name)
     except UndeployedError:
         return TemplateCheck()
-    return judge_resources(diff_templates(before, after, find_root() / PROGRAMS))
+    changes = diff_templates(before, after, find_root() / PROGRAMS)
+    return judge_resources(changes, has_restored_table=has_restored_table(after))
 
 
 def _read_file(path: Path) -> Template:
@@ -164,8 +166,20 @@ def _read_file(path: Path) -> Template:
     return template
 
 
-def judge_resources(changes: Iterable[ResourceChange]) -> TemplateCheck:
-    """What changes of resources do to data."""
+def has_restored_table(template: Template) -> bool:
+    """Whether the functions of a template use a restored table instead of its own."""
+    resources = template.get("Resources", {}).values()
+    environments = (each.get("Properties", {}).get("Environment", {}) for each in resources)
+    return any("TABLE_LINEAGE" in each.get("Variables", {}) for each in environments)
+
+
+def judge_resources(
+    changes: Iterable[ResourceChange], *, has_restored_table: bool = False
+) -> TemplateCheck:
+    """What changes of resources do to data.
+
+    ``has_restored_table``: the stack's own one is lost, so its removal is meant.
+    """
     refusals, notices = list[str](), list[str]()
     for change in changes:
         if not DATA_TYPES & {change.type_before, change.type_after} or change.type_before is None:
@@ -174,7 +188,9 @@ def judge_resources(changes: Iterable[ResourceChange]) -> TemplateCheck:
         if change.type_after is None:
             kept = change.impact == ORPHANED
             end = "remains in the account outside the stack" if kept else "is deleted with its data"
-            refusals.append(f"{name} is removed from the template: it {end}")
+            is_meant = has_restored_table and change.type_before == TABLE
+            places = notices if is_meant else refusals
+            places.append(f"{name} is removed from the template: it {end}")
         elif change.impact == REPLACED:
             cause = _list_causes(change, REPLACED) or "type"
             refusals.append(f"{name} is replaced, because {cause} changes: the new one is empty")

@@ -211,7 +211,7 @@ def record_acknowledgements() -> Iterator[set[tuple[str, str]]]:
         suppress_finding(construct, rule=rule, reason=reason)
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("api", "auth", "functions.python_function", "functions.jobs"):
+        for module in ("api", "auth", "backup", "functions.python_function", "functions.jobs"):
             patch.setattr(f"daicho.cdk.{module}.suppress_finding", record)
         yield acknowledged
 

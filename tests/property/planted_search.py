@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support.planting import Fault, copy_library, read_faults, run_tests
@@ -27,11 +28,11 @@ def read_planted() -> list[Fault]:
     return read_faults(Path(__file__).parent / "planted_search.toml")
 
 
-def found_by(fault: Fault) -> str | None:
+def found_by(fault: Fault, tests: Sequence[str] = TESTS) -> str | None:
     """Plant a fault in a copy of the library; the test that fails, or None."""
     with copy_library(fault) as library:
         try:
-            done = run_tests(library, ("-x", *TESTS), seconds=SECONDS)
+            done = run_tests(library, ("-x", *tests), seconds=SECONDS)
         except subprocess.TimeoutExpired:
             return "a walk that does not end"
     failed = re.search(r"^(?:FAILED|ERROR) \S+::(\S+)", done.stdout, re.MULTILINE)
@@ -40,14 +41,14 @@ def found_by(fault: Fault) -> str | None:
     return failed[1] if failed else None
 
 
-def main(chosen: list[str]) -> int:
-    """Plant the faults whose names hold one of the given texts, or all."""
+def find_all(planted: Sequence[Fault], tests: Sequence[str], chosen: Sequence[str]) -> int:
+    """Plant the faults whose names hold one of the given texts, or all; 1 if one is not found."""
     missed = 0
-    for fault in read_planted():
+    for fault in planted:
         if chosen and not any(each in fault.name for each in chosen):
             continue
         began = time.monotonic()
-        found = found_by(fault)
+        found = found_by(fault, tests)
         missed += found is None
         seconds = time.monotonic() - began
         sys.stdout.write(f"{seconds:5.0f} s  {fault.name}: {found or 'NEVER FOUND'}\n")
@@ -56,4 +57,4 @@ def main(chosen: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(find_all(read_planted(), TESTS, sys.argv[1:]))

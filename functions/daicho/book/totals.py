@@ -108,7 +108,8 @@ class BookTotals:
                 self.instances, self.tenant, query, ranked=True, skip_from=skip_from
             )
             order = "live" if live else "top"
-            return group, CursorBinding(self.tenant, (order, group.list_rankings[0]))
+            identity = (order, group.list_rankings[0])
+            return group, CursorBinding(self.tenant, identity, self.access.lineage)
 
         name, entity = query.aggregate, query.entity.__name__
         return resolve_cursor(cursor, bind, self.instances, entity, [name])

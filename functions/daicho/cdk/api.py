@@ -166,6 +166,7 @@ class Api(Construct):
                 "PYDANTIC_DISABLE_PLUGINS": "__all__",
                 **name_claims(settings.identity),
                 **shared.project.migration_settings,
+                **({"TABLE_LINEAGE": settings.lineage} if settings.lineage else {}),
             },
         )
         python.allow("states", grants.START, state_machine)

@@ -156,3 +156,32 @@ def list_alarm_problems(
         elif region and arn["region"] != region:
             problems.append(f"alarm_topic is in {arn['region']}, and the alarms are in {region}")
     return problems
+
+
+STREAM_ARN = re.compile(
+    r"(?P<table>arn:aws[a-z-]*:dynamodb:(?P<region>[a-z0-9-]+):\d{12}:table/[A-Za-z0-9_.-]{3,255})"
+    r"/stream/[0-9T:.-]+"
+)
+
+
+def list_stream_problems(stream: str | None, region: str | None) -> Iterator[str]:
+    """What is wrong with the stream of a restored table, which may be None."""
+    arn = STREAM_ARN.fullmatch(stream or "")
+    if stream and arn is None:
+        yield f"table_stream is {stream!r}, not the ARN of a table's stream"
+    elif arn and region and arn["region"] != region:
+        yield f"table_stream is in {arn['region']}, and the stage is in {region}"
+
+
+VAULT_ARN = re.compile(
+    r"arn:aws[a-z-]*:backup:(?P<region>[a-z0-9-]+):\d{12}:backup-vault:[A-Za-z0-9_-]{2,50}"
+)
+
+
+def list_vault_problems(vault: str | None, region: str | None) -> Iterator[str]:
+    """What is wrong with the vault of another Region, which may be None."""
+    arn = VAULT_ARN.fullmatch(vault or "")
+    if vault and arn is None:
+        yield f"backup_vault is {vault!r}, not the ARN of a backup vault"
+    elif arn and arn["region"] == region:
+        yield f"backup_vault is in {region}, as the stage is: name one of another Region"

@@ -15,6 +15,7 @@ from daicho.cdk.api import Api, build_ops
 from daicho.cdk.api_access import CognitoPool
 from daicho.cdk.archive_catalog import ArchiveCatalog
 from daicho.cdk.auth import Auth
+from daicho.cdk.backup import RegionBackup
 from daicho.cdk.conventions import set_feature_flags
 from daicho.cdk.functions.jobs import Jobs, Redrive
 from daicho.cdk.functions.python_function import (
@@ -89,6 +90,8 @@ class Daicho(Construct):
         buckets = Buckets(self, "Buckets", settings=settings, key=key)
         self.archive, self.failures = buckets.archive, buckets.failures
         self.objects = buckets.objects
+        if settings.backup_vault:
+            RegionBackup(self, "Backup", settings=settings, table=self.table, buckets=buckets)
         shared = SharedResources(
             settings=settings,
             project=project,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,6 +21,8 @@ from daicho.cdk.api_access import (
 from daicho.cdk.context_options import (
     ContextReader,
     list_alarm_problems,
+    list_stream_problems,
+    list_vault_problems,
     list_window_problems,
 )
 from daicho.errors import SettingsError
@@ -44,6 +47,7 @@ RETENTION = {
 }
 """Days of logs that CloudWatch can keep, of those that a stage may ask for."""
 
+LINEAGE_BYTES = 4
 MAX_REQUEST_BURST = 5_000
 """The quota of an account. Source: "Quotas for HTTP APIs", API Gateway Developer Guide."""
 MEMORY_MB: Mapping[str, int] = {
@@ -91,6 +95,9 @@ class Settings:
     topic; both may be given. The topic `NO_TOPIC` means that something else reads the states of
     the alarms. ``runbook_url``: the page that the description of each alarm links to.
     ``concurrency_quota``: the account's quota of concurrent executions.
+    ``backup_vault``: the ARN of a backup vault in another Region, which gets a copy of the stores
+    each day (ADR 0190). ``table_stream``: the ARN of the stream of a restored table, which the
+    stage has instead of its own, lost one (ADR 0189).
     """
 
     stage: str
@@ -120,6 +127,8 @@ class Settings:
     alarm_topic: str | None = None
     runbook_url: str = "docs/how-to/respond-to-alarms.md"
     concurrency_quota: int = 1_000
+    backup_vault: str | None = None
+    table_stream: str | None = None
     account: str | None = None
     region: str | None = None
 
@@ -139,6 +148,13 @@ class Settings:
         if self.is_local:
             return None
         return 35 if self.retain else 1
+
+    @property
+    def lineage(self) -> str:
+        """What ETags and cursors of a restored table have; "" for the stage's own table."""
+        if self.table_stream is None:
+            return ""
+        return hashlib.blake2b(self.table_stream.encode(), digest_size=LINEAGE_BYTES).hexdigest()
 
     @property
     def settle_seconds(self) -> int:
@@ -252,6 +268,10 @@ class Settings:
             region=self.region,
             needs_action=self.is_production,
         )
+        yield from list_stream_problems(self.table_stream, self.region)
+        yield from list_vault_problems(self.backup_vault, self.region)
+        if self.is_local and self.backup_vault:
+            yield "backup_vault is for stages of an account only"
         if self.is_local and isinstance(self.identity, OwnIssuer):
             yield "an issuer of your own is not for stage local, whose users are in its user pool"
         if self.is_local and self.domain_name:
@@ -272,7 +292,8 @@ class Settings:
         - ``replica_index``, ``console`` and ``warm_throughput``: true or false.
         - ``cors_origins``: separated by commas.
         - ``alarm_email``, ``alarm_topic``, ``runbook_url``, ``project_window_seconds``,
-          ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, and those of `read_identity`.
+          ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, ``backup_vault``,
+          ``table_stream``, and those of `read_identity`.
         - At stage local: ``local_layer``, ``local_ledger`` and ``api_url``, which are required,
           and ``faults``.
 
@@ -285,7 +306,11 @@ class Settings:
             raise SettingsError(f"stage is {stage!r}; the stages are {', '.join(STAGES)}")
         context.choose_stage(stage)
         local = ("local_layer", "local_ledger", "api_url")
-        texts = (*local, *CUSTOM_DOMAIN_OPTIONS, "alarm_email", "alarm_topic", "account", "region")
+        texts = (
+            *(*local, *CUSTOM_DOMAIN_OPTIONS, "alarm_email", "alarm_topic"),
+            *("backup_vault", "table_stream"),
+            *("account", "region"),
+        )
         options: dict[str, Any] = {name: context.read_text(name) for name in texts}
         missing = [name for name in local if stage == "local" and not context(name)]
         context.wrong += [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []

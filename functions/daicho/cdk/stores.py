@@ -8,6 +8,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from daicho.cdk.context_options import STREAM_ARN
 from daicho.cdk.settings import Settings
 
 
@@ -48,7 +49,7 @@ class DaichoTable(Construct):
     """One Region by design: a `TableV2` without replicas.
 
     Sequence numbers of different Regions cannot be compared, and a replica cannot tell TTL
-    deletions from others (ADR 0188).
+    deletions from others (ADR 0188). Or a restored table, if the stage's own was lost (ADR 0189).
     """
 
     def __init__(
@@ -56,6 +57,10 @@ class DaichoTable(Construct):
     ) -> None:
         """Create the table; ``key`` encrypts it, if a key is given."""
         super().__init__(scope, id)
+        self.table: dynamodb.ITableV2
+        if settings.table_stream:
+            self.table = self._find_restored(settings.table_stream, key)
+            return
         of_table = _warm(*WARM_TABLE) if settings.warm_throughput else None
         of_index = _warm(*WARM_INDEX) if settings.warm_throughput else None
         indexes = [
@@ -69,7 +74,7 @@ class DaichoTable(Construct):
             # "Using global secondary indexes to create an eventually consistent replica", Amazon
             # DynamoDB Developer Guide.
             indexes.append(_index("Replica", of_table, keys=""))
-        self.table = dynamodb.TableV2(
+        table = self.table = dynamodb.TableV2(
             self,
             "Table",
             partition_key=_key("PK"),
@@ -87,14 +92,22 @@ class DaichoTable(Construct):
             global_secondary_indexes=indexes,
         )
         if key:
-            self._encrypt(key)
+            self._encrypt(table, key)
 
-    def _encrypt(self, key: kms.IKey) -> None:
+    def _find_restored(self, stream: str, key: kms.IKey | None) -> dynamodb.ITableV2:
+        """A table that DynamoDB restored, and that no stack has: its settings are its own."""
+        arn = STREAM_ARN.fullmatch(stream)
+        assert arn is not None  # noqa: S101  # the settings are checked
+        return dynamodb.TableV2.from_table_attributes(
+            self, "Restored", table_arn=arn["table"], table_stream_arn=stream, encryption_key=key
+        )
+
+    def _encrypt(self, table: dynamodb.TableV2, key: kms.IKey) -> None:
         """Encrypt the table with a key.
 
         The construct's own option refuses a stack whose Region is known at the deployment only.
         """
-        resource = self.table.node.default_child
+        resource = table.node.default_child
         assert isinstance(resource, dynamodb.CfnGlobalTable)  # noqa: S101
         encryption = {"SSEEnabled": True, "SSEType": "KMS"}
         resource.add_property_override("SSESpecification", encryption)

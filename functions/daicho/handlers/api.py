@@ -52,7 +52,13 @@ def build(
         from daicho.web.api import Api  # noqa: PLC0415  # it loads the routes
 
         api = partial(Api, daicho, open_book, server=settings.api_url, console=settings.console)
-        return api(tenants=tenants, title=title, claim_names=claim_names, archive=archive)
+        return api(
+            tenants=tenants,
+            title=title,
+            claim_names=claim_names,
+            archive=archive,
+            lineage=settings.table_lineage,
+        )
 
     return with_telemetry(build_on_first_request(build_api), traced=settings.stage != "local")
 

@@ -36,12 +36,16 @@ class Access:
     """The access of one caller; of the system itself, which may do everything, without a caller.
 
     ``rules``: by the name of the entity. An entity without a rule is open to the whole tenant.
+    ``lineage``: of a table that was taken over; its cursors are of this lineage alone.
     """
 
     def __init__(
-        self, caller: Caller | None = None, rules: Mapping[str, AccessRule] = NO_RULES
+        self,
+        caller: Caller | None = None,
+        rules: Mapping[str, AccessRule] = NO_RULES,
+        lineage: str = "",
     ) -> None:
-        self.caller, self._rules = caller, rules
+        self.caller, self._rules, self.lineage = caller, rules, lineage
         self.tenant = caller.tenant if caller else ""
         self._suspensions = 0
 

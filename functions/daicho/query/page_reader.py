@@ -91,7 +91,8 @@ class PageReader:
         def bind(skip_from: int | None) -> tuple[ListPlan, CursorBinding]:
             tools = (self.key_resolver, self.instances, related_search)
             list_plan = plan_lists(*tools, queries, limit, skip_from)
-            return list_plan, CursorBinding(self.key_resolver.tenant, list_plan.query_identity)
+            scope = (self.key_resolver.tenant, list_plan.query_identity, self.access.lineage)
+            return list_plan, CursorBinding(*scope)
 
         entity, names = queries[0].entity.__name__, [query.name for query in queries]
         return resolve_cursor(cursor, bind, self.instances, entity, names)

@@ -40,10 +40,14 @@ class CursorPosition(NamedTuple):
 
 @dataclass(frozen=True)
 class CursorBinding:
-    """The scope of a cursor: certain queries of one tenant, by `ListPlan.query_identity`."""
+    """The scope of a cursor: certain queries of one tenant, by `ListPlan.query_identity`.
+
+    ``lineage``: see `Access`.
+    """
 
     tenant: str
     query_identity: tuple[str, ...]
+    lineage: str = ""
 
     def write_cursor(self, position: CursorPosition | None) -> str | None:
         """The cursor of the page after ``position``; None at the end, for None."""
@@ -74,8 +78,9 @@ class CursorBinding:
         raise BadCursor
 
     def _digest(self, position: CursorPosition) -> str:
-        bound = json.dumps([self.tenant, self.query_identity, position.order, position.list])
-        return hashlib.blake2b(bound.encode(), digest_size=12).hexdigest()
+        bound = [self.tenant, self.query_identity, position.order, position.list]
+        bound += [self.lineage] if self.lineage else []
+        return hashlib.blake2b(json.dumps(bound).encode(), digest_size=12).hexdigest()
 
 
 def resolve_cursor(

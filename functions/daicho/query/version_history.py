@@ -99,7 +99,7 @@ class VersionHistory:
         identity: tuple[str, ...] = ("versions", partition)
         if query.is_reversed or query.has_range:
             identity += (str(query.is_reversed), bounds.low, bounds.high)
-        binding = CursorBinding(self.key_resolver.tenant, identity)
+        binding = CursorBinding(self.key_resolver.tenant, identity, self.access.lineage)
         start = binding.read_cursor(cursor)
         listed = _VersionRange(ref.entity, base, bounds, query.is_reversed)
         images, end = self._fill_page(listed, start, PageBuffer(limit))

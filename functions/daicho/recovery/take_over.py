@@ -25,6 +25,7 @@ from daicho.layout.restorations import build_restoration_key
 from daicho.rebuild.job import JOB_KEY
 from daicho.rebuild.purge_job import PURGE_KEY
 from daicho.rebuild.repair_job import REPAIR_KEY
+from daicho.recovery.undone_requests import list_undone
 from daicho.recovery.void import move_lost_batches, retire_lost_shards, void_claims
 from daicho.redrive.code_lock import LOCK_KEY
 from daicho.restore.item_states import is_same_life
@@ -38,7 +39,7 @@ from daicho.storage.requests import ConditionCheck, ItemPage, Put, Scan, Update,
 from daicho.stream.gap import DISABLED, read_gap
 from daicho.tally.watermark import WATERMARK_KEY, Watermark, store_watermark
 from daicho.verify.findings import Finding
-from daicho.verify.job import VERIFY_KEY
+from daicho.verify.job import UNCOUNTED, VERIFY_KEY
 from daicho.verify.kept_rows import list_kept_instances
 from daicho.verify.owned_items import OwnedItems, select_checked
 from daicho.verify.steps import Phase, VerifyDependencies
@@ -48,6 +49,7 @@ STALE_PARTITIONS = frozenset({"archiver", "heartbeat"})
 STALE_KEYS = (JOB_KEY, PURGE_KEY, REPAIR_KEY, VERIFY_KEY, LOCK_KEY)
 """Jobs of the lost table: their positions may be ahead of what they have done to this one."""
 SEGMENTS, ITEMS_PER_PAGE = 16, 500
+UNDONE = "request without its effect"
 SNAPSHOT_MARGIN = dt.timedelta(hours=1)
 """How long before its moment a copy may have been read: clocks differ."""
 
@@ -77,6 +79,7 @@ class _PageResult:
     oldest: dict[str, int] = field(default_factory=dict)
     stale: list[ItemKey] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    undone: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +146,7 @@ class TakeOver:
                 for entity, generation in page.oldest.items():
                     known = result.oldest.get(entity, generation)
                     result.oldest[entity] = min(known, generation)
+                report.repaired.update({UNDONE: page.undone} if page.undone else {})
                 report.repaired.update(str(each.kind) for each in page.findings if each.repaired)
                 report.decisions += [each.to_json() for each in page.findings if not each.repaired]
             self.renew()
@@ -165,6 +169,9 @@ class TakeOver:
             if head and entity in ledger.entities and generation is not None:
                 known = result.oldest.get(entity, int(generation))
                 result.oldest[entity] = min(known, int(generation))
+        undone = list_undone(page.items, self.on.store, ledger, self.at)
+        result.stale += undone
+        result.undone += len(undone)
         owned = OwnedItems(self.on)
         for key in select_checked(ledger, "", page.items):
             for fault in owned.find_faults(key):
@@ -204,6 +211,7 @@ class ReturnedLives(Phase):
         is_taken_over = record is not None and bool(job.recovers) and record.gap == job.recovers
         if record is None or archive is None or not is_taken_over or not kept:
             return None
+        job.places[UNCOUNTED] = True
         since = dt.datetime.fromisoformat(record.at) - SNAPSHOT_MARGIN
         behind = str(job.places.get(self.name, ""))
         # What is in an object that cannot be read is reported, and keeps the gap open.

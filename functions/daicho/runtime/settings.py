@@ -23,7 +23,7 @@ _CONSOLE = "CONSOLE_"
 _TEXTS = (
     *("ARCHIVE_BUCKET", "FAILURE_BUCKET", "OBJECT_BUCKET", "JOB_MACHINE", "API_URL", "DASHBOARD"),
     *("PROJECT_FUNCTION", "ARCHIVE_FUNCTION", "AUDIT_FUNCTION", "PROJECT_MAPPING"),
-    *("DOMAIN_PACKAGE", "MIGRATION_PACKAGE"),
+    *("DOMAIN_PACKAGE", "MIGRATION_PACKAGE", "TABLE_LINEAGE"),
 )
 """The variables that are texts. Each is the setting of its name in lower case, as numbers are."""
 _NUMBERS = {
@@ -61,6 +61,7 @@ class Settings:
     which holds the package `daicho`.
     ``console``: the stage and the variables ``CONSOLE_*``, by the rest of their lower-case names;
     None if ``CONSOLE`` is false.
+    ``table_lineage``: of a table that was taken over, see `HttpRequest`; else empty.
     """
 
     table_name: str
@@ -90,6 +91,7 @@ class Settings:
     claim_names: ClaimNames = COGNITO_CLAIMS
     lock_file: Path = LOCK_FILE
     console: Mapping[str, str] | None = None
+    table_lineage: str = ""
 
     @classmethod
     def parse(cls, environ: Mapping[str, str], *needed: str) -> Settings:

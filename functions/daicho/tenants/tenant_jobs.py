@@ -70,11 +70,21 @@ class TenantJobs:
         Raises:
             UnavailableError: the tenant may be closed already; call it again.
         """
+        job = self.close(archive)
+        # A table that is restored later does not know it: the history of executions does.
+        machine_input = {"tenant": job.tenant, "job": job.id, "archive": job.archive}
+        self.tenants.machine.start(f"{job.id}-{job.starts}", machine_input)
+        return job
+
+    def close(self, archive: Archive = "keep") -> DeletionJob:
+        """Close the tenant for good; returns the job, which has to be started.
+
+        Raises:
+            UnavailableError: the tenant may be closed already; call it again.
+        """
         mark = self.tenants.find_closed_mark(self.tenant)
         job = self._close(archive) if mark is None else self._restart(_get_job_id(mark), archive)
         self.tenants.item_cache.forget(build_closed_mark_key(self.tenant))
-        machine_input = {"tenant": job.tenant, "job": job.id}
-        self.tenants.machine.start(f"{job.id}-{job.starts}", machine_input)
         return job
 
     def get(self, id: str) -> AnyJob:

@@ -28,6 +28,8 @@ from daicho.storage.table import Table
 from daicho.verify.findings import MAX_NAMED, Finding
 
 VERIFY_KEY = ItemKey(keys.render("", "verify"), "job")
+UNCOUNTED = "uncounted"
+"""In the places of a job: a restored table has not counted all deletions of the archive's rows."""
 SAMPLED_SEGMENTS = 32
 """Segments of a sample: of as many that each is read from one place of the table."""
 MAX_SEGMENTS = 1_000_000

@@ -35,7 +35,7 @@ def is_public(path: str) -> bool:
 class Api(HttpApi):
     """Answers requests. Safe to share by threads, if the books are."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what its routes work on
         self,
         daicho: Daicho,
         open_book: Callable[[Access], Book],
@@ -46,6 +46,7 @@ class Api(HttpApi):
         claim_names: ClaimNames = COGNITO_CLAIMS,
         console: Mapping[str, str] | None = None,
         archive: ArchiveSource | None = None,
+        lineage: str = "",
     ) -> None:
         """``open_book`` gives the book of a caller; ``server`` is the API's address.
 
@@ -53,9 +54,9 @@ class Api(HttpApi):
         ``title``: the name of the API in its description. ``claim_names``: the claims of tenant,
         groups and subject; Cognito's by default. ``console``: the settings of the console; None
         for an API without one. ``archive``: what its routes read; None for an API that has
-        none.
+        none. ``lineage``: of a table that was taken over, see `HttpRequest`.
         """
-        super().__init__(server, claim_names)
+        super().__init__(server, claim_names, lineage)
         served = build_operations(daicho)
         administered = build_admin_operations(daicho) if tenants else []
         self.operations = [*served, *administered]
@@ -86,11 +87,14 @@ class Api(HttpApi):
         """The book of a caller whose tenant is not closed."""
         if self._tenants is not None:
             self._tenants.check_open(caller.tenant)
-        return self._open_caller_book(Access(caller, self._access_rules))
+        return self._open_caller_book(self._open_access(caller))
 
     def _open_session(self, caller: Caller) -> TenantSession:
         """What an administrator does with a whole tenant, closed or not."""
         if self._tenants is None:
             raise AssertionError("an API without tenants has no route of their administrators")
-        access = Access(caller, self._access_rules)
+        access = self._open_access(caller)
         return TenantSession(self._tenants, access, caller.subject, self._archive)
+
+    def _open_access(self, caller: Caller) -> Access:
+        return Access(caller, self._access_rules, self._lineage)

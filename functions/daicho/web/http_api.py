@@ -21,6 +21,7 @@ from daicho.runtime.token_claims import ClaimNames
 from daicho.web.http import problems
 from daicho.web.http.endpoint import BookOpener, Endpoint, InvalidRequest
 from daicho.web.http.operation import Operation, Reply
+from daicho.web.http.preconditions import add_lineage
 from daicho.web.http.problems import NO_EXAMPLES, HttpError
 from daicho.web.http.request import HttpRequest
 from daicho.web.http.routing import Routes
@@ -35,20 +36,23 @@ class HttpApi:
     """Answers requests; no error escapes. A subclass decides who may send them.
 
     ``server``: the API's address. ``claim_names``: the claims of tenant, groups and subject.
+    ``lineage``: see `HttpRequest`.
     """
 
     request_type: ClassVar[type[HttpRequest]] = HttpRequest
 
-    def __init__(self, server: str, claim_names: ClaimNames) -> None:
+    def __init__(self, server: str, claim_names: ClaimNames, lineage: str = "") -> None:
         self.routes = Routes()
-        self._server, self._claim_names = server, claim_names
+        self._server, self._claim_names, self._lineage = server, claim_names, lineage
 
     def __call__(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         """Answer an event."""
-        incoming = self.request_type(event, self._claim_names)
+        incoming = self.request_type(event, self._claim_names, self._lineage)
         is_head = incoming.method == "HEAD"
         reply = self._answer(incoming.to_get() if is_head else incoming)
         kind = {} if reply.body is None else {"Content-Type": reply.content_type}
+        if self._lineage and "ETag" in reply.headers:
+            kind["ETag"] = add_lineage(reply.headers["ETag"], self._lineage)
         return {
             "statusCode": reply.status,
             "headers": {**DEFAULT_HEADERS, **reply.headers, **kind},

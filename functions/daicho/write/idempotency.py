@@ -22,6 +22,7 @@ from dataclasses import replace
 from decimal import MAX_EMAX, MIN_EMIN, Context
 
 from daicho.errors import KeyReused
+from daicho.layout.request_records import KEPT_SECONDS, OWNER
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image
@@ -30,11 +31,9 @@ from daicho.storage.requests import ConditionCheck, Put, Update, Write, to_key_i
 from daicho.storage.table import Table
 
 HEADER = "Idempotency-Key"
-KEPT_SECONDS = 24 * 60 * 60
 COMPRESS_FROM_BYTES = 512
 """The size of an answer: a record of up to 1 KB costs the same, whatever its size."""
 NO_CONTENT = 204
-OWNER = "~request"
 PROLONGED_SECONDS = 60 * 60
 """How much longer than needed a record is kept that is prolonged, so that it is done rarely."""
 

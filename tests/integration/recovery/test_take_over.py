@@ -16,12 +16,18 @@ from daicho.storage import keys
 from daicho.storage.item_key import get_key
 from daicho.storage.protocols import try_update
 from daicho.stream.claims import Claim, put_claim_update
+from daicho.stream.failed_batch import ON_FAILURE_PREFIX, render_done_name
 from daicho.stream.gap import DISABLED, read_gap
 from daicho.stream.shard_items import list_quarantined, read_shard
 from daicho.testing import MemoryDeployment
+from daicho.testing.aws.mapping_settings import MappingSettings
+from daicho.testing.aws.on_failure import RETRIES_EXHAUSTED, build_failure_object
+from daicho.testing.stack_settings import FAILURE_BUCKET
 from daicho.verify.findings import Kind
 from daicho.verify.job import VerifyJob, find_verification
 from tests.support.lost_table import PARTS, TornCopy
+from tests.support.sample_ledger import build_image
+from tests.support.stream_events import ARN, build_raw_record
 from tests.support.verified_shop import (
     LEDGER,
     Customer,
@@ -203,6 +209,24 @@ def test_claims_and_batches_of_the_lost_stream_are_void(lost: LostTable) -> None
     assert not read_gap(shop.table).is_open
 
 
+def test_batches_that_lambda_gave_up_before_are_no_more_applied(lost: LostTable) -> None:
+    record = build_raw_record(1, (None, build_image("Order", {"id": "1", "customer": "c"})))
+    settings = MappingSettings(function_arn="arn:aws:lambda:eu-west-1:1:function:p", uuid="u")
+    name, body = build_failure_object(
+        *(settings, ARN, "shard-1", {"Records": [record]}, lost.deployment.clock.now()),
+        RETRIES_EXHAUSTED,
+        invocation_count=1,
+        has_function_error=True,
+    )
+    failures = lost.shop._build_worker().failures
+    lost.deployment._buckets[FAILURE_BUCKET].put_object(Key=name, Body=body)
+    lost.take_copy()
+    lost.lose()
+    lost.take_over()
+    assert list(failures.list_names(ON_FAILURE_PREFIX)) == []
+    assert failures.read(render_done_name(name)) == body
+
+
 def test_jobs_of_the_lost_table_are_gone(lost: LostTable) -> None:
     lost.shop.request()
     lost.take_copy()
@@ -249,6 +273,27 @@ def test_kept_amounts_of_lives_that_return_are_not_counted_twice(lost: LostTable
     assert len(lost.deployment.list_archived_items(Trip)) == 6
     # The table has not counted the deletions whose rows are in the archive since the copy.
     assert lost.list_kinds() == {Kind.ARCHIVE}
+
+
+def test_an_archived_row_of_a_later_life_at_the_same_key_counts(lost: LostTable) -> None:
+    shop = lost.shop
+    shop.book.create(Trip(id="t", place="sea"))
+    lost.pass_minutes(1)
+    lost.take_copy()
+    for life in range(2):  # that of the copy ends, and another one
+        if life:
+            shop.book.create(Trip(id="t", place="sea"))
+        lost.deployment.clock.advance(25 * HOUR_S)
+        assert lost.deployment.expire_items() > 0
+        lost.pass_minutes(2)
+    lost.lose()
+    lost.take_over()
+    lost.open()
+    job = lost.shop.recover()
+    assert (job.state, job.reason) == ("succeeded", "")
+    lost.pass_minutes(4)
+    # The life that returned, and the row of the other one.
+    assert lost.deployment.open_book("acme").read(Trip.ever("sea")).items == 2
 
 
 def test_a_value_with_two_owners_and_torn_sections_are_listed(lost: LostTable) -> None:

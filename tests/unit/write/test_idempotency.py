@@ -8,9 +8,10 @@ import random
 import pytest
 
 from daicho.errors import Invalid
+from daicho.layout.request_records import KEPT_SECONDS
 from daicho.storage import attributes
 from daicho.storage.requests import ConditionCheck, Put, Update
-from daicho.write.idempotency import KEPT_SECONDS, IdempotentRequest, RequestRecord, StoredAnswer
+from daicho.write.idempotency import IdempotentRequest, RequestRecord, StoredAnswer
 from tests.support.table_books import NOON
 
 CREATED = StoredAnswer(201, {"ETag": '"1"', "Location": "/notes/1"}, '{"id":"1"}')

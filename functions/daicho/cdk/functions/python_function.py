@@ -61,7 +61,7 @@ class SharedResources:
     code: lambda_.Code
     layer: lambda_.ILayerVersion | None
     ledger_source: str
-    table: dynamodb.TableV2
+    table: dynamodb.ITableV2
     buckets: Buckets
     key: kms.Key | None
 

@@ -1,6 +1,9 @@
 """Preconditions: an ETag is an item's version (RFC 9110, section 13).
 
 That of a stored item without a version, which something else has written, is its digest.
+
+If a lost table is taken over by an earlier copy of it, a version may exist twice, with different
+contents. So the ETags of such a table begin with its lineage, and those from before match nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ IF_NONE_MATCH = Parameter(
     "If-None-Match", str, "The ETag of your copy; 304 if the item has not changed.", "header"
 )
 CREATE_ONLY = Parameter("If-None-Match", str, "`*` creates only: 412 if the item exists.", "header")
+RESTORED_SINCE = "the ETag is from before the table was restored: read the item again"
 PRECONDITION_HEADERS = (IF_MATCH.name, IF_NONE_MATCH.name)
 IDEMPOTENCY_KEY = Parameter(
     HEADER,
@@ -33,7 +37,25 @@ _TAG = re.compile(r'(W/)?"([\x21\x23-\x7e]*)"')
 _VERSION = re.compile(r"0|[1-9][0-9]{0,17}")
 """An ETag as the API writes it. "02" is the tag of nothing."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_EARLIER = "~earlier"
+"""What takes the place of an ETag that is not of the table's lineage. No item has this tag."""
 _LIST = re.compile(rf"\s*{_TAG.pattern}\s*(?:,\s*{_TAG.pattern}\s*)*")
+
+
+def add_lineage(etag: str, lineage: str) -> str:
+    """The ETag of an answer, of a table with a lineage."""
+    return etag.replace('"', f'"{lineage}-', 1)
+
+
+def remove_lineage(header: str, lineage: str) -> str:
+    """A precondition as that of a table without a lineage: other ETags match nothing."""
+
+    def rename(match: re.Match[str]) -> str:
+        is_own = match[2].startswith(f"{lineage}-")
+        tag = match[2].removeprefix(f"{lineage}-") if is_own else _EARLIER
+        return f'{match[1] or ""}"{tag}"'
+
+    return _TAG.sub(rename, header)
 
 
 def parse_tags(if_match: str) -> list[int | str] | None:
@@ -41,15 +63,20 @@ def parse_tags(if_match: str) -> list[int | str] | None:
 
     Raises:
         HttpError: 400, it is neither ``*`` nor a list of ETags.
+        PreconditionFailed: they are from before the table was taken over.
     """
     if if_match.strip() == "*":
         return None
     # If-Match compares strongly: a weak tag, or a tag of another form, never matches.
-    return [
+    given = _parse_tags(if_match, "If-Match")
+    tags = [
         int(tag) if _VERSION.fullmatch(tag) else tag
-        for weak, tag in _parse_tags(if_match, "If-Match")
+        for weak, tag in given
         if not weak and (_VERSION.fullmatch(tag) or _DIGEST.fullmatch(tag))
     ]
+    if not tags and any(tag == _EARLIER for _, tag in given):
+        raise PreconditionFailed(RESTORED_SINCE, field=IF_MATCH.name)
+    return tags
 
 
 def parse_version(if_match: str | None) -> int | None:

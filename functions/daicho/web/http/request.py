@@ -20,6 +20,7 @@ from urllib.parse import unquote, unquote_plus
 from daicho.declare.rules.caller import Caller
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.token_claims import COGNITO_CLAIMS, TENANT, ClaimNames
+from daicho.web.http.preconditions import PRECONDITION_HEADERS, remove_lineage
 from daicho.web.http.problems import HttpError
 from daicho.web.schema import addresses
 from daicho.write.idempotency import IdempotentRequest
@@ -87,10 +88,14 @@ _WITH_BODY = ("POST", "PUT", "PATCH")
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """One request."""
+    """One request.
+
+    ``lineage``: of a table that was taken over. Its ETags begin with it, outside of this class.
+    """
 
     event: Mapping[str, Any]
     claim_names: ClaimNames = COGNITO_CLAIMS
+    lineage: str = ""
 
     @property
     def method(self) -> str:
@@ -108,7 +113,7 @@ class HttpRequest:
         context = self.event["requestContext"]
         http = {**context["http"], "method": "GET"}
         event = {**self.event, "requestContext": {**context, "http": http}}
-        return type(self)(event, self.claim_names)
+        return type(self)(event, self.claim_names, self.lineage)
 
     @property
     def id(self) -> str:
@@ -118,8 +123,12 @@ class HttpRequest:
     @cached_property
     def headers(self) -> Mapping[str, str]:
         """By their names in lower case."""
-        headers = self.event.get("headers") or {}
-        return {str(name).lower(): str(value) for name, value in headers.items()}
+        given = self.event.get("headers") or {}
+        headers = {str(name).lower(): str(value) for name, value in given.items()}
+        for name in PRECONDITION_HEADERS if self.lineage else ():
+            if name.lower() in headers:
+                headers[name.lower()] = remove_lineage(headers[name.lower()], self.lineage)
+        return headers
 
     @cached_property
     def query(self) -> Mapping[str, str]:

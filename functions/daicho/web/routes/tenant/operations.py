@@ -75,7 +75,7 @@ def _show(call: Call) -> Reply:
 
 def _list(call: Call) -> Reply:
     session = _get_session(call)
-    binding = CursorBinding(session.tenant, ("jobs",))
+    binding = CursorBinding(session.tenant, ("jobs",), session.access.lineage)
     position = binding.read_cursor(call.values["cursor"])
     jobs, below = session.jobs.list(call.values["limit"], position.order if position else None)
     cursor = binding.write_cursor(CursorPosition(below) if below else None)

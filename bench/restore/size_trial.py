@@ -1,24 +1,20 @@
-"""``make bench-restore``: what moving a table back reads, writes and takes, beside its targets.
+"""What moving a table back reads, writes and takes.
 
 One of 50 items differs: half of those have other values, a quarter is new, and a quarter is gone.
-The exit status is 1 if a target is missed.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
+from unittest import mock
 
 from bench.search.dynoxide_file import Layout, create, insert
-from bench.speed.figures import Figure, print_figures
+from bench.speed.figures import Figure
 from bench.verify.size_trial import LEDGER, TABLE, list_blocks
 from daicho.archive.reader import ArchiveReader
 from daicho.restore.differences import ItemChoice, RestoreReport
@@ -31,7 +27,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table, open_table
 from tests.support.dynoxide import create_table, serving
 
-ITEMS, COPY, EACH = 20_000, "daicho-verified-copy", 200
+COPY, EACH = "daicho-verified-copy", 200
 MOST_SECONDS, MILLION = 900.0, 1e6
 MOST_READ, MOST_WRITTEN = 3.5, 1.2
 """Read units an item of 4 KB or less with one row, and write units for each item that differs."""
@@ -39,12 +35,8 @@ NOTHING: Any = None
 """No item is archived, so nothing reads the stream or the archive."""
 
 
-def main() -> int:
-    """Run the trial and print its figures; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--items", type=int, default=ITEMS)
-    items = parser.parse_args().items
-    began = time.monotonic()
+def measure_items(items: int) -> Iterator[Figure]:
+    """Move a table of so many items back, twice."""
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder, "table.db")
         for name in (TABLE, COPY):
@@ -52,13 +44,10 @@ def main() -> int:
         layouts = [Layout.of(database, name) for name in (TABLE, COPY)]
         for block in list_blocks(items, {}):
             insert(database, [layout.rows(block) for layout in layouts])
-        with serving(database) as endpoint:
-            os.environ["AWS_ENDPOINT_URL"] = endpoint
+        with serving(database) as endpoint, mock.patch.dict(os.environ, AWS_ENDPOINT_URL=endpoint):
             store, copy = (open_table(name).with_metering() for name in (TABLE, COPY))
             changed = change_items(open_table(TABLE), copy, items)
-            figures = list(move_items(store, copy, items, changed))
-    title = f"A table of {items:,} items and as many rows is moved back"
-    return print_figures(Console(width=130), title, figures, time.monotonic() - began)
+            yield from move_items(store, copy, items, changed)
 
 
 def change_items(store: Table, copy: Table, items: int) -> int:
@@ -101,7 +90,3 @@ def run(store: Table, copy: Table) -> RestoreReport:
 
 def _key(number: int) -> ItemKey:
     return ItemKey(f"acme#Sale#s{number:07}", "-")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
