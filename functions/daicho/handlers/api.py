@@ -42,17 +42,19 @@ def build(
     book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, counter_settings=counters)
 
     def open_book(access: Access) -> Book:
-        return book(table, ledger, access.tenant, access=access, upload_seconds=upload_seconds)
+        bounded = table.with_bounds(settings.bounds)
+        return book(bounded, ledger, access.tenant, access=access, upload_seconds=upload_seconds)
 
     tenants = Tenants(table, item_cache, dependencies.machine(settings.job_machine), now)
     archive = ArchiveSource.find(ledger, dependencies.bucket, settings.archive_bucket)
-    title, claim_names = ledger.project or "Daicho", settings.claim_names
+    title = ledger.project or "Daicho"
 
     def build_api() -> Handler:
         from daicho.web.api import Api  # noqa: PLC0415  # it loads the routes
 
         api = partial(Api, daicho, open_book, server=settings.api_url, console=settings.console)
-        return api(tenants=tenants, title=title, claim_names=claim_names, archive=archive)
+        api = partial(api, title=title, claim_names=settings.claim_names, bounds=settings.bounds)
+        return api(tenants=tenants, archive=archive)
 
     return with_telemetry(build_on_first_request(build_api), traced=settings.stage != "local")
 
