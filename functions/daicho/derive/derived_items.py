@@ -60,6 +60,11 @@ class IndexRow(NamedTuple):
         """Read a derived item that is not a tombstone."""
         return cls(item["GSI2PK"]["S"], item["GSI2SK"]["S"], get_text(item, COPY_ATTRIBUTE))
 
+    @property
+    def write_units(self) -> int:
+        """What a write of it takes in the table, with keys of up to 512 bytes."""
+        return 1 if self.copy is None else (len(self.copy.encode()) + 1_535) // 1_024
+
     def to_item(self, key: ItemKey) -> dict[str, dict[str, str]]:
         """The derived item under this key, but for its number."""
         item = {

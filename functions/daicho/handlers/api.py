@@ -42,19 +42,17 @@ def build(
     book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, counter_settings=counters)
 
     def open_book(access: Access) -> Book:
-        bounded = table.with_bounds(settings.bounds)
-        return book(bounded, ledger, access.tenant, access=access, upload_seconds=upload_seconds)
+        mine = table.with_bounds(settings.bounds)
+        return book(mine, ledger, access.tenant, access=access, upload_seconds=upload_seconds)
 
     tenants = Tenants(table, item_cache, dependencies.machine(settings.job_machine), now)
     archive = ArchiveSource.find(ledger, dependencies.bucket, settings.archive_bucket)
-    title = ledger.project or "Daicho"
 
     def build_api() -> Handler:
         from daicho.web.api import Api  # noqa: PLC0415  # it loads the routes
 
-        api = partial(Api, daicho, open_book, server=settings.api_url, console=settings.console)
-        api = partial(api, title=title, claim_names=settings.claim_names, bounds=settings.bounds)
-        return api(tenants=tenants, archive=archive)
+        api = partial(Api, daicho, open_book, **settings.list_api_options())
+        return api(title=ledger.project or "Daicho", tenants=tenants, archive=archive)
 
     return with_telemetry(build_on_first_request(build_api), traced=settings.stage != "local")
 

@@ -185,7 +185,7 @@ class IndexReader:
             return Block([])
         limit = request.limit
         if self.is_copied:  # a row is as large as an item
-            limit = min(limit, self.table.budget.count_items(consistent=False))
+            limit = min(limit, self.table.budget.count_items(consistent=False, is_page=True))
         query = Query(
             request.list, INDEX, forward=self.is_reversed, limit=limit, start=request.more
         )

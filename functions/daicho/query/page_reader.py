@@ -130,6 +130,7 @@ class PageReader:
         try:
             page = pager.read_page()
         except OnlyUnprocessedError as error:
+            related_search.table.budget.count_items(consistent=False)  # or has it no units left?
             raise UnprocessedError(error.unprocessed) from error
         end = None
         if page.bound != END:

@@ -11,15 +11,16 @@ from daicho.runtime.frozen_dataclasses import dataclass
 class RequestBounds:
     """What one request may take.
 
-    ``read_units``, ``write_units``: of the request itself; what it derives is bounded by
-    ``derived_items`` of an item. ``item_bytes``: of an item that it writes. ``json_values``: the
-    members and elements of a body, counted before it is validated.
+    ``read_units``, ``write_units``: of the request itself. ``item_bytes``: of an item that it
+    writes. ``derived_units``: of what derives from an item, one for each KB of each derived item
+    and one for each group. ``json_values``: the members and elements of a body, counted before it
+    is validated.
     """
 
     read_units: int = 250
     write_units: int = 1_000
     item_bytes: int = 32 * 1024
-    derived_items: int = 100
+    derived_units: int = 100
     json_values: int = 10_000
 
     @property

@@ -134,6 +134,11 @@ class Settings:
             console=_read_console(environ) if console == "true" else None,
         )
 
+    def list_api_options(self) -> dict[str, Any]:
+        """The settings that the API itself takes, by its names of them."""
+        names = ("console", "claim_names", "bounds")
+        return {"server": self.api_url, **{name: getattr(self, name) for name in names}}
+
     def check_filter_spread(self) -> int:
         """How long a release waits before its first heartbeat, in seconds.
 

@@ -22,7 +22,7 @@ INDEX_ROW_BYTES = 3 * 1024
 KEY_INDEXES = ("GSI2", "GSI3")
 """Indexes whose rows are keys, and copies of some fields."""
 RESERVED_UNITS = 20.0
-"""Read units that live sums leave to the rest of their request, which may answer from totals."""
+"""Read units that pages and live sums leave to the rest of their request."""
 LIVE_UNITS = 3.0
 """What a live sum reads at least: the total twice, and slots of up to 4 KB."""
 
@@ -96,18 +96,20 @@ class RequestBudget:
             detail = f"this takes {ceil(self.units.written + units):,} write units"
             raise ExceedsBounds(detail, "write_units", self.bounds.write_units)
 
-    def count_items(self, *, consistent: bool) -> int:
+    def count_items(self, *, consistent: bool, is_page: bool = False) -> int:
         """How many items of the largest size may be read; see `count_rows`."""
-        return self.count_rows(self.bounds.item_bytes, consistent=consistent)
+        return self.count_rows(self.bounds.item_bytes, consistent=consistent, is_page=is_page)
 
-    def count_rows(self, row_bytes: int, *, consistent: bool) -> int:
+    def count_rows(self, row_bytes: int, *, consistent: bool, is_page: bool = False) -> int:
         """How many rows of at most so many bytes may be read.
+
+        A page, which may end early, leaves units for the other reads of its request.
 
         Raises:
             ExceedsBounds: none; names the limit.
         """
         row_units = ceil(row_bytes / READ_UNIT_BYTES) * (1.0 if consistent else 0.5)
-        rows = int(self.unread / row_units)
+        rows = int((self.unread - RESERVED_UNITS * is_page) / row_units)
         if rows < 1:
             raise ExceedsBounds(
                 "this reads more than a request may: ask for a smaller limit or a shorter range",

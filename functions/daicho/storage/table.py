@@ -86,7 +86,7 @@ class Table:
     ) -> Image | None:
         """Read one item, or some attributes of it: less data, but as many units."""
         projection = build_projection(attributes) if attributes else NO_NAMES
-        self.budget.count_rows(1, consistent=consistent)
+        self.budget.count_items(consistent=consistent)
         try:
             answer = self._client.get_item(
                 TableName=self.name,
@@ -111,7 +111,7 @@ class Table:
         ``is_partial``: keys for which the budget has no units left are unprocessed too.
 
         Raises:
-            ExceedsBounds: the budget has no units left.
+            ExceedsBounds: the budget has no units left, and it is not partial.
         """
         items: dict[ItemKey, Image] = {}
         remaining = tuple(dict.fromkeys(keys))
@@ -122,9 +122,9 @@ class Table:
             unprocessed: tuple[ItemKey, ...] = ()
             while remaining:
                 try:
-                    rows = self.budget.count_items(consistent=consistent)
+                    rows = self.budget.count_items(consistent=consistent, is_page=is_partial)
                 except ExceedsBounds:
-                    if not (is_partial and items):
+                    if not is_partial:
                         raise
                     return BatchGetResult(items, (*unprocessed, *remaining))
                 size = min(MAX_BATCH_GETS, rows)
@@ -143,10 +143,11 @@ class Table:
         Raises:
             ExceedsBounds: the budget has no units left.
         """
-        row_bytes = 1 if query.limit is None else self.budget.bounds.item_bytes
+        is_page = query.limit is not None
+        row_bytes = self.budget.bounds.item_bytes if is_page else 1
         if query.index in KEY_INDEXES:
             row_bytes = min(row_bytes, INDEX_ROW_BYTES)
-        rows = self.budget.count_rows(row_bytes, consistent=query.consistent)
+        rows = self.budget.count_rows(row_bytes, consistent=query.consistent, is_page=is_page)
         if query.limit is not None and query.limit > rows:
             query = replace(query, limit=rows)
         request = query.to_request()

@@ -98,10 +98,12 @@ class CounterWriter:
         """
         head = self.table.get(self.name.head_key, consistent=True)
         slots = counter_items.read_slot_count(head) or self._find_first_slots()
-        reading = self.table.budget.try_live(
-            lambda: counter_slots.read(self.table, self.name, 0, slots), slots
+        budget = self.table.budget
+        most = int(budget.unread)
+        reading = budget.try_live(
+            lambda: counter_slots.read(self.table, self.name, 0, slots, most=most), slots
         )
-        if reading is None:
+        if reading is None or reading.slots > most:
             return None
         votes = reading.votes
         if len(votes) > MAX_LIVE_GROUPS:

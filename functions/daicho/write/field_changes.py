@@ -240,14 +240,15 @@ def check_image(plan: EntityPlan, image: Image, bounds: RequestBounds = UNBOUNDE
         except ReservedValueError as error:
             raise Invalid(str(error), field=error.field) from error
     try:
-        derived = len(derived_items.compute_index_rows(plan, image))
-        derived += len(contributions.compute_contributions(plan, image))
+        rows = derived_items.compute_index_rows(plan, image)
+        derived = len(contributions.compute_contributions(plan, image))
+        derived += sum(row.write_units for row in rows.values())
     except (ValueError, ArithmeticError, LookupError) as error:
         field = error.field if isinstance(error, item_keys.UnderivableError) else None
         raise Invalid(str(error), field=field or _find_field_at_fault(plan, image)) from error
-    if derived > bounds.derived_items:
-        field, detail = _find_field_at_fault(plan, image), f"{plan.name} derives {derived:,} items"
-        raise ExceedsBounds(detail, "derived_items", bounds.derived_items, field)
+    if derived > bounds.derived_units:
+        field, detail = _find_field_at_fault(plan, image), f"{plan.name} derives {derived:,} units"
+        raise ExceedsBounds(detail, "derived_units", bounds.derived_units, field)
 
 
 def _check_time_buckets(plan: EntityPlan, image: Image) -> None:
