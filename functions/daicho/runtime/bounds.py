@@ -20,7 +20,7 @@ class RequestBounds:
     read_units: int = 250
     write_units: int = 1_000
     item_bytes: int = 32 * 1024
-    derived_units: int = 100
+    derived_units: int = 150
     json_values: int = 10_000
 
     @property
