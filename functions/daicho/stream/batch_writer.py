@@ -25,6 +25,7 @@ from daicho.errors import (
 )
 from daicho.runtime.retry import Mapper, RetryBudget, retry_rounds
 from daicho.storage import keys
+from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import PutsItems, apply_update
 from daicho.storage.table import Table
 from daicho.stream.batch_fold import (
@@ -190,12 +191,17 @@ def _group_requests(writes: Sequence[ProjectorWrite]) -> list[Work]:
     return [tuple(new[at : at + MAX_BATCH]) for at in range(0, len(new), MAX_BATCH)] + single
 
 
+def get_tenant(key: ItemKey) -> str:
+    """The tenant of a derived item or a slot."""
+    return key.pk.partition(keys.DELIMITER)[0]
+
+
 def _split_shares(writes: Sequence[ProjectorWrite]) -> Iterator[Sequence[ProjectorWrite]]:
     """The writes of tenants with few of them, and then those of tenants with many (ADR 0196).
 
     Only the order of writes of different items depends on it: an item is of one tenant.
     """
-    tenants = [write.key.pk.partition(keys.DELIMITER)[0] for write in writes]
+    tenants = [get_tenant(write.key) for write in writes]
     counts = Counter(tenants)
     if len(counts) == 1 or max(counts.values(), default=0) <= FEW_WRITES:
         yield writes
