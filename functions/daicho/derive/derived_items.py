@@ -60,11 +60,6 @@ class IndexRow(NamedTuple):
         """Read a derived item that is not a tombstone."""
         return cls(item["GSI2PK"]["S"], item["GSI2SK"]["S"], get_text(item, COPY_ATTRIBUTE))
 
-    @property
-    def write_units(self) -> int:
-        """What a write of it takes in the table, with keys of up to 512 bytes."""
-        return 1 if self.copy is None else (len(self.copy.encode()) + 1_535) // 1_024
-
     def to_item(self, key: ItemKey) -> dict[str, dict[str, str]]:
         """The derived item under this key, but for its number."""
         item = {
@@ -76,6 +71,11 @@ class IndexRow(NamedTuple):
         if self.copy is not None:
             item[COPY_ATTRIBUTE] = {"S": self.copy}
         return item
+
+
+def count_units(rows: Iterable[IndexRow]) -> int:
+    """What writes of these take in the table, with keys of up to 512 bytes."""
+    return sum(1 if r.copy is None else (len(r.copy.encode()) + 1_535) // 1_024 for r in rows)
 
 
 def build_derived_item(

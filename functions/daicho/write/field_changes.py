@@ -242,7 +242,7 @@ def check_image(plan: EntityPlan, image: Image, bounds: RequestBounds = UNBOUNDE
     try:
         rows = derived_items.compute_index_rows(plan, image)
         derived = len(contributions.compute_contributions(plan, image))
-        derived += sum(row.write_units for row in rows.values())
+        derived += derived_items.count_units(rows.values())
     except (ValueError, ArithmeticError, LookupError) as error:
         field = error.field if isinstance(error, item_keys.UnderivableError) else None
         raise Invalid(str(error), field=field or _find_field_at_fault(plan, image)) from error
