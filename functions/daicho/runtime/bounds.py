@@ -19,7 +19,7 @@ class RequestBounds:
 
     read_units: int = 250
     write_units: int = 1_000
-    item_bytes: int = 32 * 1024
+    item_bytes: int = 16 * 1024
     derived_units: int = 150
     json_values: int = 10_000
 
