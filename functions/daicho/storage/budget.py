@@ -1,9 +1,9 @@
 """The budget of one request of the API, of which its table may not take more.
 
-A table with a budget counts the units that DynamoDB reports. It makes a page of a query and a batch
-of keys only as large as the rest of the budget allows if each item has the largest size: DynamoDB
-may answer with fewer rows and a position at any time. A query without a limit reads what belongs
-together, a document or the slots of a tally: its size is checked before.
+A table with a budget counts the units that DynamoDB reports. A page of a query and a
+batch of keys are only as large as the rest of the budget allows for items of the largest size.
+DynamoDB may answer with fewer rows and a position at any time. A query without a limit reads a
+document or the slots of a tally, whose size is checked before.
 """
 
 from __future__ import annotations
