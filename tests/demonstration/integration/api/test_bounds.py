@@ -67,7 +67,8 @@ def test_a_document_of_the_most_sections_takes_what_is_stated(api: AttackedApi) 
 def test_a_page_of_large_items_ends_early_and_is_followed_to_the_end(api: AttackedApi) -> None:
     check_stated(ATTACKS["a page of 100 contacts of 16 KB"](api), find_worst("GET", "/contacts"))
     low = AttackedApi(api.served, replace(DEFAULT_BOUNDS, read_units=100))
-    cursor, shown = "", []
+    cursor: str | None = ""
+    shown: list[str] = []
     while cursor is not None:
         taken = low.send("GET", f"/contacts?limit=100{cursor and f'&cursor={cursor}'}")
         assert taken.read <= 100
