@@ -57,6 +57,14 @@ bench-units: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
 		$(BIN)/python -m bench.operations
 
+.PHONY: bench-bounds simulate-shares
+bench-bounds: $(TOOLS) ## The most expensive requests that were found, without bounds and with them
+	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
+		$(BIN)/python -m bench.bounds | grep -v '^{"_aws"'
+
+simulate-shares: $(TOOLS) ## A tenant at its quota beside another: requests and derivation delay
+	@$(BIN)/python -m bench.shares
+
 .PHONY: bench-search bench-search-full
 bench-search bench-search-full: $(TOOLS)
 bench-search: ## Search beside seed 001's: 20,000 and 60,000 contacts; its data stays in .local/bench

@@ -9,9 +9,10 @@ import typer
 
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
+from daicho.runtime.bounds import DEFAULT_BOUNDS
 from daicho_cli.cost.bill import Bill, compute_bill, compute_idle_bill
 from daicho_cli.cost.prices import DEFAULT_REGION, PRICE_FILE, Prices, load_prices
-from daicho_cli.cost.report import CostReport, build_document, print_report, render_svg
+from daicho_cli.cost.report import CostReport, build_document, print_report, print_worst, render_svg
 from daicho_cli.cost.traffic import Traffic, parse_traffic
 from daicho_cli.cost.traffic_file import (
     build_default_traffic,
@@ -20,6 +21,7 @@ from daicho_cli.cost.traffic_file import (
     render_traffic_file,
     select_declared,
 )
+from daicho_cli.cost.worst import list_worst_requests
 from daicho_cli.cost.writes import describe_entities
 from daicho_cli.options import AsJson
 from daicho_cli.project import discover_project, load_ledger
@@ -52,6 +54,10 @@ def cost(  # noqa: PLR0913, PLR0917  # the command's options
     idle: Annotated[
         bool, typer.Option("--idle", help="The bill of a month without any traffic and data.")
     ] = False,
+    worst: Annotated[
+        bool,
+        typer.Option("--worst", help="The most that one request to each route may take."),
+    ] = False,
     example: Annotated[
         Path | None, typer.Option(help="Only write an example of a traffic file, to edit.")
     ] = None,
@@ -66,6 +72,10 @@ def cost(  # noqa: PLR0913, PLR0917  # the command's options
         ledger = daicho.append_generations(load_ledger())
         if example is not None:
             _write_example(example, daicho, ledger)
+            return
+        if worst:
+            requests = list_worst_requests(daicho, DEFAULT_BOUNDS)
+            print_json([vars(each) for each in requests]) if as_json else print_worst(requests)
             return
         chosen = load_prices(region, prices or PRICE_FILE)
         if idle:

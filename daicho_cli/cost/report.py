@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from io import StringIO
 from typing import Any
@@ -16,6 +17,7 @@ from rich.table import Table
 from daicho_cli.cost.bill import Bill, BillLine
 from daicho_cli.cost.estimate import STACK
 from daicho_cli.cost.units import Units
+from daicho_cli.cost.worst import WorstRequest
 
 SMALLEST = 0.005
 """Smaller amounts are printed as "<0.01"."""
@@ -51,6 +53,17 @@ def print_report(report: CostReport) -> None:
         f"of the sum, {format_dollars(report.idle.dollars)} without any traffic.",
         highlight=False,
     )
+
+
+def print_worst(requests: Sequence[WorstRequest]) -> None:
+    """Print what one request to each route may take at most: a line for each."""
+    out = partial(Console().print, highlight=False, markup=False, soft_wrap=True)
+    names = ("reads", "writes", "requests", "derived", "body bytes")
+    out(f"{'route':<52}{''.join(f'{name:>11}' for name in names)}  bounded by")
+    for each in requests:
+        figures = (each.read, each.written, each.requests, each.derived, each.body_bytes)
+        cells = "".join(f"{figure:>11,}" for figure in figures)
+        out(f"{f'{each.method} {each.path}{each.name}':<52}{cells}  {each.limit}")
 
 
 def build_document(report: CostReport) -> dict[str, Any]:

@@ -235,6 +235,18 @@ class Invalid(Refusal):
     status = 422
 
 
+class ExceedsBounds(Invalid):
+    """The request would take more than one request may (`daicho.runtime.bounds.RequestBounds`).
+
+    ``limit``: the name of the bound.
+    """
+
+    type = "exceeds-bounds"
+
+    def __init__(self, detail: str, limit: str, most: int, field: str | None = None) -> None:
+        super().__init__(f"{detail}; the limit {limit} is {most:,}", field=field)
+
+
 class CheckFailed(Invalid):
     """Rules over several fields do not hold; ``failures`` has each field and the message."""
 

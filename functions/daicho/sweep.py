@@ -10,20 +10,24 @@ from __future__ import annotations
 import datetime as dt
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import field
 
 from daicho.errors import ConditionFailedError, StoreError
 from daicho.layout import cleanup_marks, sections
 from daicho.layout.sections import Manifest
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import Query
-from daicho.storage.table import Table
+from daicho.storage.table import MAX_BATCH_WRITES, Table
 
 logger = logging.getLogger(__name__)
+REMOVALS_PER_SECOND = 500
+"""Removed items a second: half of what a partition takes, in which the rest serves requests."""
 MAX_DUE_TIME = dt.timedelta(hours=1)
 """The time in which the runs of every five minutes should have removed what a mark is for."""
 
@@ -50,6 +54,7 @@ class Sweep:
     table: Table
     bucket: Callable[[], Bucket]
     now: Callable[[], dt.datetime]
+    pace: RateLimiter = field(default_factory=lambda: RateLimiter(REMOVALS_PER_SECOND))
 
     def run(self, retry_budget: RetryBudget) -> Report:
         """Process the due marks, until there is little time left."""
@@ -103,8 +108,10 @@ class Sweep:
         head = self.table.get(cleanup_marks.parse_owner_partition(partition), consistent=True)
         manifest = None if head is None else Manifest.from_image(head)
         invisible = list(self._select_invisible(candidates, partition, manifest))
-        if invisible:
-            self.table.batch_write(deletes=invisible)
+        for start in range(0, len(invisible), MAX_BATCH_WRITES):
+            batch = invisible[start : start + MAX_BATCH_WRITES]
+            self.pace.wait(len(batch))
+            self.table.batch_write(deletes=batch)
         report.items += len(invisible)
         return True
 

@@ -52,13 +52,17 @@ class Vote(BaseModel):
 
 
 class Result(BaseModel):
-    """Votes by candidate, highest first. Nobody leads with as many votes as another one."""
+    """Votes by candidate, highest first. Nobody leads with as many votes as another one.
+
+    ``rolled_up``: they are those of the last rollup, also if a live sum would read too much.
+    """
 
     totals: dict[str, int]
     votes: int
     leader: str | None
     counting: Literal["exact", "fast"]
     open: bool
+    rolled_up: bool
 
 
 domain = Domain("votes", Ballot, examples={
@@ -71,11 +75,13 @@ domain.resource("/polls/{poll}/votes/{voter}", Ballot, "")  # where they are; wh
 @domain.route("GET", "/polls/{id}")
 def result(book: Book, id: str, live: bool = False) -> Result:
     """Show a poll's totals and its leader; live adds them up now."""
-    poll = poll_of(book, id)
+    poll, rolled_up = poll_of(book, id), True
     if poll.counting == "fast":
-        scores = book.top(Ballot.likes.top(id), live=live).items
+        chart = book.top(Ballot.likes.top(id), live=live)
+        scores, rolled_up = chart.items, chart.rolled_up
     elif live:
-        scores = [book.read(Ballot.votes(id, name), live=True) for name in poll.candidates]
+        scores = book.read_all([Ballot.votes(id, name) for name in poll.candidates], live=True)
+        rolled_up = any(score.rolled_up for score in scores)
     else:
         scores = book.top(Ballot.votes.top(id)).items
     votes = {score.by[0]: score.items for score in scores}
@@ -84,7 +90,7 @@ def result(book: Book, id: str, live: bool = False) -> Result:
     first = [name for name in names if totals[name] == totals[names[0]] > 0]
     return Result(
         totals=totals, votes=sum(totals.values()), leader=first[0] if len(first) == 1 else None,
-        counting=poll.counting, open=poll.state == "open",
+        counting=poll.counting, open=poll.state == "open", rolled_up=rolled_up,
     )  # fmt: skip
 
 

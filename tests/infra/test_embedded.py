@@ -14,10 +14,18 @@ from aws_cdk import aws_sns as sns
 
 from daicho.cdk import STAGES, Daicho, DaichoStack, Project
 from daicho.cdk.functions.assets import gather_code
+from daicho.runtime.bounds import RequestBounds
 from daicho_cli.init.command import create_project
 from tests.infra.synthesis import TOPIC
 
-OWN_SETTINGS = replace(STAGES["dev"], retain=True, log_days=30, memory={"api": 2048})
+OWN_SETTINGS = replace(
+    STAGES["dev"],
+    retain=True,
+    log_days=30,
+    memory={"api": 2048},
+    reserved_concurrency={"project": 40},
+    bounds=RequestBounds(read_units=500),
+)
 OWN_NAMES = ("AWS::Athena::NamedQuery", "AWS::ApiGatewayV2::Authorizer")
 """Resources whose names are unique within their workgroup or API, not in the account."""
 
@@ -85,6 +93,7 @@ def test_settings_reach_the_resources(embedded: Path) -> None:
         if name.startswith("LedgerApiFunction") and r["Type"] == "AWS::Lambda::Function"
     )
     assert api["MemorySize"] == 2048
+    assert api["Environment"]["Variables"]["READ_UNITS"] == "500"
     assert api["Handler"] == "daicho.handlers.api.handler"
 
 

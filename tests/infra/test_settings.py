@@ -126,6 +126,13 @@ def test_memory_of_an_unknown_function_is_refused() -> None:
         replace(STAGES["dev"], memory={"projector": 1024}).check()
 
 
+def test_reserved_concurrency_is_of_functions_and_leaves_the_others_enough() -> None:
+    replace(STAGES["dev"], reserved_concurrency={"project": 40}).check()
+    for wrong in ({"projector": 1}, {"project": 0}, {"api": 900, "project": 1}):
+        with pytest.raises(SettingsError, match="reserved_concurrency"):
+            replace(STAGES["dev"], reserved_concurrency=wrong).check()
+
+
 def test_who_signs_tokens_comes_from_the_context() -> None:
     own = read(**{**OWN, "audience": "api, jobs"}, subject_claim="email").identity
     assert own == OwnIssuer(

@@ -37,6 +37,7 @@ from daicho.plan import Ledger
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import ClockReading, read_clocks, utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget, make_mapper, retry_all
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
@@ -98,12 +99,16 @@ class RestoreReport:
 
 @dataclass(frozen=True)
 class Restorer:
-    """Restores archived items. ``threads``: how many items are written at once."""
+    """Restores archived items. ``threads``: how many items are written at once.
+
+    ``pace``: of items that are restored, or only looked at in a dry run.
+    """
 
     store: Table
     archive: ArchiveReader
     ledger: Ledger
     threads: int = 8
+    pace: RateLimiter = field(default_factory=lambda: RateLimiter(None))
     now: Callable[[], dt.datetime] = utc_now
     clocks: Callable[[], ClockReading] = read_clocks
 
@@ -140,9 +145,14 @@ class Restorer:
         report.items = len(newest)
         run = self.start_run(report, over_newer=over_newer)
         map_rows = make_mapper(self.threads)
+
+        def restore_row(row: ArchivedRow) -> Outcome | None:
+            self.pace.wait(1)
+            return run.restore_row(row)
+
         for name, selected in self.archive.read_objects(selection, note_broken, behind=resume):
             rows = [row for row in selected if newest.get(row.key) == row.seq]
-            if retry_all(rows, run.restore_row, retry_budget, map_rows):
+            if retry_all(rows, restore_row, retry_budget, map_rows):
                 return report
             report.cursor = name
             on_progress(report)

@@ -440,6 +440,13 @@ class Book:
         """
         return self._tools.totals.read_score(query, live=live, ranked=ranked)
 
+    def read_all(self, queries: Sequence[TotalQuery], *, live: bool = False) -> list[Score]:
+        """Several figures, as in `read`, in the same order.
+
+        If a request may not read so much live, all of them are answered as rolled up last.
+        """
+        return self._tools.totals.read_scores(queries, live=live)
+
     def series(
         self,
         query: TotalQuery,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from daicho.declare.entity import Entity
@@ -18,8 +18,8 @@ from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.paging import CursorBinding, CursorPosition, check_limit, resolve_cursor
 from daicho.query.totals import TallyGroup, Totals, resolve_group
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.storage.budget import LIVE_UNITS
 from daicho.storage.table import Table
-from daicho.tally.reader import read_live_amount
 from daicho.write.counter_writer import CounterWriter
 
 
@@ -48,14 +48,32 @@ class BookTotals:
             name = f"{group.plan.name}.{query.aggregate}"
             raise Invalid(f"{name} has a series: read it from one time to another", field="from")
         by, amount, totals = group.render_by(query), None, self._open_totals(group)
-        time, is_uncertain = totals.read_as_of(live=live)  # before the figures
+        rolled_up = totals.read_as_of(live=False) if live else None  # before the figures
+        time, is_uncertain = totals.read_as_of(live=live)
         if live and group.counter is not None:
-            amount = self.open_counter(query.entity, group).read_live().get(by, Amount())
+            amounts = self.open_counter(query.entity, group).read_live()
+            amount = None if amounts is None else amounts.get(by, Amount())
         elif live:
-            amount = read_live_amount(self.table, group.render_tally(by))
+            amount = self.table.budget.try_live(lambda: totals.read_live_amount(by))
+        if amount is None and rolled_up is not None:  # it exceeds the budget of the request
+            time, is_uncertain = rolled_up
         is_ranked = ranked and group.aggregate.ranked
         score = totals.read_score(by, amount, ranked=is_ranked)
-        return replace(score, as_of=time, rolled_up=not live, uncertain=is_uncertain)
+        return replace(score, as_of=time, rolled_up=amount is None, uncertain=is_uncertain)
+
+    def read_scores(self, queries: Sequence[TotalQuery], *, live: bool) -> list[Score]:
+        """See `Book.read_all`."""
+        if live:
+            units = LIVE_UNITS * len(queries)
+            scores = self.table.budget.try_live(
+                lambda: self._read_scores(queries, live=True), units
+            )
+            if scores is not None and not any(score.rolled_up for score in scores):
+                return scores
+        return self._read_scores(queries, live=False)
+
+    def _read_scores(self, queries: Sequence[TotalQuery], *, live: bool) -> list[Score]:
+        return [self.read_score(query, live=live, ranked=False) for query in queries]
 
     def read_series(
         self,
@@ -85,18 +103,20 @@ class BookTotals:
         # Before the scores. The members are always those of the last rollup.
         totals = self._open_totals(group)
         time, is_uncertain = totals.read_as_of(live=False)
-        if not live:
+        amounts = None
+        if live and group.counter is not None:
+            amounts = self.open_counter(query.entity, group).read_live()
+        elif live:
+            amounts = totals.read_members_live()
+        is_rolled_up = amounts is None  # or it exceeds the budget of the request
+        if amounts is None:
             scores, end = totals.read_top(start, limit)
             amounts = totals.read_amounts(scores)
         else:
-            if group.counter is not None:
-                amounts = self.open_counter(query.entity, group).read_live()
-            else:
-                amounts = totals.read_members_live()
             scores, end = totals.rank_amounts(amounts, start, limit)
         scores = totals.complete_scores(scores, amounts, self.parallelism)
         cursor = binding.write_cursor(end)
-        return Chart(scores, cursor, time, not live, totals.unreadable, is_uncertain)
+        return Chart(scores, cursor, time, is_rolled_up, totals.unreadable, is_uncertain)
 
     def _resolve_ranking(
         self, query: RankingQuery, cursor: str | None, *, live: bool

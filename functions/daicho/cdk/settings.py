@@ -27,6 +27,7 @@ from daicho.cdk.context_options import (
 )
 from daicho.errors import SettingsError
 from daicho.plan.disabled import RETIREMENT_S
+from daicho.runtime.bounds import DEFAULT_BOUNDS, RequestBounds
 from daicho.runtime.settings import MIN_FILTER_SPREAD_S, UPLOAD_SECONDS
 
 LOCALLY = "deploy it with daicho local up (make up), which passes them"
@@ -85,6 +86,8 @@ class Settings:
     if there are fewer than a batch. Each second makes searches and totals a second older, and
     writes of totals fewer. ``console``: the API serves the console.
     ``memory``: megabytes of functions, by name, where they differ from `MEMORY_MB`.
+    ``bounds``: what one request of the API may take. ``reserved_concurrency``: the executions
+    that are kept for a function, which are its most too, by name; none by default.
     ``local_layer``, ``local_ledger``: the folders with the packages and the lock file at stage
     local; other stages have layers. ``faults``, for stage local only: how often the projector is to
     fail on purpose, as a share of its writes.
@@ -114,6 +117,8 @@ class Settings:
     console: bool = True
     requests_per_second: int
     memory: Mapping[str, int] = field(default_factory=dict)
+    bounds: RequestBounds = DEFAULT_BOUNDS
+    reserved_concurrency: Mapping[str, int] = field(default_factory=dict)
     local_layer: str | None = None
     local_ledger: str | None = None
     api_url: str | None = None
@@ -278,8 +283,15 @@ class Settings:
             yield "domain_name is not for stage local"
         if self.is_local and self.warm_throughput:
             yield "warm_throughput is for stages of an account only"
-        if unknown := sorted(self.memory.keys() - MEMORY_MB.keys()):
-            yield f"memory has {', '.join(unknown)}; the functions are {', '.join(MEMORY_MB)}"
+        for name in ("memory", "reserved_concurrency"):
+            if unknown := sorted(getattr(self, name).keys() - MEMORY_MB.keys()):
+                yield f"{name} has {', '.join(unknown)}; the functions are {', '.join(MEMORY_MB)}"
+        reserved, most = sum(self.reserved_concurrency.values()), self.concurrency_quota - 100
+        if reserved > most or any(value < 1 for value in self.reserved_concurrency.values()):
+            yield (
+                f"reserved_concurrency is {reserved} in all; each is 1 or more, and Lambda keeps "
+                f"100 of {self.concurrency_quota} for functions without one: at most {most}"
+            )
 
     @classmethod
     def from_context(cls, context: Callable[[str], Any]) -> Settings:

@@ -73,6 +73,11 @@ class IndexRow(NamedTuple):
         return item
 
 
+def count_units(rows: Iterable[IndexRow]) -> int:
+    """What writes of these take in the table, with keys of up to 512 bytes."""
+    return sum(1 if r.copy is None else (len(r.copy.encode()) + 1_535) // 1_024 for r in rows)
+
+
 def build_derived_item(
     key: ItemKey, row: IndexRow | None, seq: str, now: dt.datetime
 ) -> dict[str, AttributeValue]:

@@ -42,23 +42,17 @@ def build(
     book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, counter_settings=counters)
 
     def open_book(access: Access) -> Book:
-        return book(table, ledger, access.tenant, access=access, upload_seconds=upload_seconds)
+        mine = table.with_bounds(settings.bounds)
+        return book(mine, ledger, access.tenant, access=access, upload_seconds=upload_seconds)
 
     tenants = Tenants(table, item_cache, dependencies.machine(settings.job_machine), now)
     archive = ArchiveSource.find(ledger, dependencies.bucket, settings.archive_bucket)
-    title, claim_names = ledger.project or "Daicho", settings.claim_names
 
     def build_api() -> Handler:
         from daicho.web.api import Api  # noqa: PLC0415  # it loads the routes
 
-        api = partial(Api, daicho, open_book, server=settings.api_url, console=settings.console)
-        return api(
-            tenants=tenants,
-            title=title,
-            claim_names=claim_names,
-            archive=archive,
-            lineage=settings.table_lineage,
-        )
+        api = partial(Api, daicho, open_book, **settings.list_api_options())
+        return api(title=ledger.project or "Daicho", tenants=tenants, archive=archive)
 
     return with_telemetry(build_on_first_request(build_api), traced=settings.stage != "local")
 

@@ -33,6 +33,8 @@ MAX_DOCUMENT_BYTES = 5_000_000
 MAX_SECTION_NAME_BYTES = 255
 PIECE_BYTES = 390_000
 """The limit of a section's text in one item, which holds 400 KB with its keys."""
+SECTION_OVERHEAD_BYTES = 120
+"""The names of a section's attributes, its place, its epoch and the name of its pieces."""
 RECENT_BYTES, RECENT = 400, 32
 """The limits of the latest changes in the head, which should stay below 1 KB."""
 
@@ -191,6 +193,12 @@ def check_weight(weight: int, field: str) -> None:
     """Refuse sections that no answer could hold together: Invalid."""
     if weight > MAX_DOCUMENT_BYTES:
         raise Invalid(f"takes {weight} bytes as JSON; at most {MAX_DOCUMENT_BYTES}", field=field)
+
+
+def measure_stored(count: int, weight: int, partition: str) -> int:
+    """The bytes of so many stored sections of a weight, rounded up: each repeats its key."""
+    pieces = weight // PIECE_BYTES
+    return weight + (count + pieces) * (len(partition.encode()) + SECTION_OVERHEAD_BYTES)
 
 
 def render_sections_partition(head: ItemKey, entity: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from math import ceil, sqrt
 
+from daicho.errors import ExceedsBounds
 from daicho.layout.base_item import is_expired
 from daicho.layout.versions import get_kept_bytes
 from daicho.query.paging import CursorPosition
@@ -99,12 +100,17 @@ class CollectionReader:
         first = _choose_first_list(len(self.sources), self.start, forward=self.forward)
         buffer = PageBuffer(self.limit)
         last_decided = self.start
-        for examined, (position, image) in enumerate(self._merge_sources(first)):
-            if buffer.is_full or examined == MAX_ROWS:
-                return buffer.images, last_decided
-            if not is_expired(image, self.now) and not buffer.add_image(image):
-                return buffer.images, last_decided
-            last_decided = position
+        try:
+            for examined, (position, image) in enumerate(self._merge_sources(first)):
+                if buffer.is_full or examined == MAX_ROWS:
+                    return buffer.images, last_decided
+                if not is_expired(image, self.now) and not buffer.add_image(image):
+                    return buffer.images, last_decided
+                last_decided = position
+        except ExceedsBounds:
+            if last_decided == self.start:
+                raise
+            return buffer.images, last_decided
         if self.forward and first + MAX_MERGED < len(self.sources):
             return buffer.images, CursorPosition(LOWEST_KEY, first + MAX_MERGED)
         if not self.forward and first > 0:

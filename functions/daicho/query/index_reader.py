@@ -139,7 +139,7 @@ class IndexReader:
         if self.is_copied:
             return FetchedItems({key: _read_copy(key) for key in keys}, requests=0)
         bases = {item_keys.parse_derived_partition(key.partition): key for key in keys}
-        batch = self.table.batch_get(bases, consistent=consistent)
+        batch = self.table.batch_get(bases, consistent=consistent, is_partial=True)
         return FetchedItems(
             {bases[base]: image for base, image in batch.items.items()},
             frozenset(bases[base] for base in batch.unprocessed),
@@ -183,8 +183,11 @@ class IndexReader:
             bounds, excluded = bounds.intersect(rest), None if inclusive else order
         if bounds.is_empty:
             return Block([])
+        limit = request.limit
+        if self.is_copied:  # a row is as large as an item
+            limit = min(limit, self.table.budget.count_items(consistent=False, is_page=True))
         query = Query(
-            request.list, INDEX, forward=self.is_reversed, limit=request.limit, start=request.more
+            request.list, INDEX, forward=self.is_reversed, limit=limit, start=request.more
         )
         if bounds.high and not bounds.low and (bounds.is_open or excluded == bounds.high):
             query = replace(query, below=bounds.high)

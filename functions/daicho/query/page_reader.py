@@ -21,7 +21,7 @@ from daicho.query.paging import CursorBinding, CursorPosition, resolve_cursor
 from daicho.query.related_search import RelatedSearch
 from daicho.query.version_history import VersionHistory
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.search.pager import OnlyUnprocessedError, ReadBudget, SearchPager
+from daicho.search.pager import UNITS, OnlyUnprocessedError, ReadBudget, SearchPager
 from daicho.search.posting_lists import END, Bound, invert_order, restore_order
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
@@ -125,11 +125,13 @@ class PageReader:
             is_copied,
             list_plan.is_reversed,
         )
-        budget = ReadBudget(units=related_search.units, requests=related_search.requests)
+        most = min(UNITS, related_search.table.budget.bounds.read_units / 2)
+        budget = ReadBudget(most=most, units=related_search.units, requests=related_search.requests)
         pager = SearchPager(reader, posting_cursor, list_plan.limit, page_buffer.add_image, budget)
         try:
             page = pager.read_page()
         except OnlyUnprocessedError as error:
+            related_search.table.budget.count_items(consistent=False)  # or has it no units left?
             raise UnprocessedError(error.unprocessed) from error
         end = None
         if page.bound != END:

@@ -24,6 +24,7 @@ from daicho.layout.sections import (
     Section,
     TornError,
     join_pieces,
+    measure_stored,
     render_section_key,
     render_sections_partition,
 )
@@ -63,6 +64,7 @@ def read_document(table: Table, head: Image, entity: str) -> SectionsRead | Imag
     Raises:
         ThrottledError: the document has changed all the time, for 8 seconds.
         UnreadableError: its sections are not those that its head counts, twice without a change.
+        ExceedsBounds: one request may not read so much: its sections can be read one by one.
     """
     key, now = get_key(head), head
     partition = render_sections_partition(key, entity)
@@ -71,6 +73,8 @@ def read_document(table: Table, head: Image, entity: str) -> SectionsRead | Imag
         manifest = Manifest.from_image(now)
         if manifest is None:
             return now
+        stored = measure_stored(manifest.count, manifest.weight, partition)
+        table.budget.check_read(stored, MANIFEST)
         items = dict(_read_items(table, partition, keys.render_prefix(manifest.epoch)))
         newest, exact = _catch_up(table, partition, now, items)
         if exact and newest is not None:

@@ -26,6 +26,7 @@ from daicho.query.paging import CursorPosition
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
+from daicho.storage.budget import LIVE_UNITS
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.requests import Query
 from daicho.storage.scales import pad_decimal
@@ -258,8 +259,8 @@ class Totals:
             extremes = read_extremes(self.table, group.tenant, group.plan, group.aggregate, parts)
         return build_figures(group.aggregate, amount, extremes, group.places_by_field)
 
-    def read_members_live(self) -> dict[tuple[str, ...], Amount]:
-        """Every member of a ranking, with its current sum.
+    def read_members_live(self) -> dict[tuple[str, ...], Amount] | None:
+        """Every member of a ranking, with its current sum; None if that exceeds the budget.
 
         The members come from the ranking of the last roll-up. It does not contain a member that was
         counted for the first time after that. A caller that has the members reads each figure live.
@@ -271,7 +272,13 @@ class Totals:
         if len(rows) > MAX_LIVE_GROUPS:
             raise Invalid(f"only up to {MAX_LIVE_GROUPS} are counted live", field="live")
         members = {_parse_group(row[ORDER]["S"]) for row in rows}
-        return {by: read_live_amount(self.table, self.group.render_tally(by)) for by in members}
+        return self.table.budget.try_live(
+            lambda: {by: self.read_live_amount(by) for by in members}, LIVE_UNITS * len(members)
+        )
+
+    def read_live_amount(self, by: tuple[str, ...]) -> Amount:
+        """The current sum of one member."""
+        return read_live_amount(self.table, self.group.render_tally(by))
 
     def rank_amounts(
         self,

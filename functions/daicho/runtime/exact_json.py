@@ -14,6 +14,8 @@ from typing import Any, NoReturn
 
 MAX_SHOWN = 100
 """Characters of a key or a number that a message shows."""
+MIN_COUNTED_VALUES = 1_000
+"""Fewer members and elements are not counted exactly."""
 Path = tuple[str | int, ...]
 
 
@@ -101,6 +103,19 @@ def find_inexact(values: Any) -> InexactNumberError | None:
         elif isinstance(value, list):
             waiting += reversed([(each, (*path, place)) for place, each in enumerate(value)])
     return None
+
+
+def count_values(text: str) -> int:
+    """The members and elements in a JSON text, at least; without parsing it.
+
+    They are as many as commas and opening brackets outside of texts.
+    """
+    if text.count(",") + text.count("{") + text.count("[") < MIN_COUNTED_VALUES:
+        return 0  # also with those in texts there are few
+    if "\\" in text:
+        text = text.replace("\\\\", "").replace('\\"', "")
+    outside = "".join(text.split('"')[::2])
+    return outside.count(",") + outside.count("{") + outside.count("[")
 
 
 def parse_exactly(text: str) -> Any:

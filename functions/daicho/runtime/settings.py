@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from daicho.errors import SettingsError
+from daicho.runtime.bounds import UNBOUNDED, RequestBounds
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.token_claims import COGNITO_CLAIMS, ClaimNames
 
@@ -34,6 +36,9 @@ _NUMBERS = {
 }
 """The variables that are whole numbers, and the highest value that this module checks, if any."""
 
+_BOUNDS = tuple(each.name for each in fields(RequestBounds))
+"""The variables of `RequestBounds`, in lower case; without one there is no bound."""
+
 MIN_FILTER_SPREAD_S = 90
 """Seconds for which Lambda may apply a changed event filter to some invocations only. Rule 28
 depends on it: a heartbeat proves that a reader uses a filter that knows the entity, but not that it
@@ -53,6 +58,7 @@ class Settings:
     ``filter_spread_seconds``: how long a changed event filter may apply to some invocations only.
     ``heartbeat_seconds``: the age at which a stream shard without records gets a heartbeat, so that
     figures have an ``as_of``; 0: they have none.
+    ``bounds``: what one request of the API may take.
     ``retirement_seconds``: how long an instance is kept after its successor became complete.
     ``domain_package``: the package of the domain files; ``migration_package``: that of the field
     migrations, empty for none. ``claim_names``: those of a token. ``dashboard``: the address of the
@@ -86,6 +92,7 @@ class Settings:
     filter_spread_seconds: int = 0
     retirement_seconds: int = 0
     heartbeat_seconds: int = 0
+    bounds: RequestBounds = UNBOUNDED
     domain_package: str = "domains"
     migration_package: str = ""
     claim_names: ClaimNames = COGNITO_CLAIMS
@@ -116,6 +123,7 @@ class Settings:
         upload = given["UPLOAD_SECONDS"]
         if upload > UPLOAD_SECONDS:
             wrong.append(f"UPLOAD_SECONDS is {upload}; it is at most {UPLOAD_SECONDS}")
+        bounds = {name: _parse_number(environ, name.upper(), None, wrong) for name in _BOUNDS}
         if wrong:
             raise SettingsError("; ".join(wrong))
         return cls(
@@ -124,8 +132,15 @@ class Settings:
             emulated_stream=emulated == "true",
             claim_names=_read_claim_names(environ),
             lock_file=CODE / (environ.get("LOCK_FILE") or LOCK_FILE_NAME),
+            bounds=replace(UNBOUNDED, **{name: bound for name, bound in bounds.items() if bound}),
             console=_read_console(environ) if console == "true" else None,
         )
+
+    def list_api_options(self) -> dict[str, Any]:
+        """The settings that the API itself takes, by its names of them."""
+        names = ("console", "claim_names", "bounds")
+        own = {"server": self.api_url, "lineage": self.table_lineage}
+        return {**own, **{name: getattr(self, name) for name in names}}
 
     def check_filter_spread(self) -> int:
         """How long a release waits before its first heartbeat, in seconds.

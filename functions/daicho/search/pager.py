@@ -87,10 +87,12 @@ class PostingReader(Protocol[Key, Item]):
 class ReadBudget:
     """The units, requests and rows that a page has used so far.
 
-    ``index_units`` are those of ``units`` that the index rows cost. ``deadline``: by ``clock``.
+    ``most``: the units that it may use. ``index_units`` are those of ``units`` that the index rows
+    cost. ``deadline``: by ``clock``.
     """
 
     clock: Callable[[], float] = time.monotonic
+    most: float = UNITS
     units: float = 0.0
     requests: int = 0
     rows: int = 0
@@ -102,7 +104,7 @@ class ReadBudget:
 
     def remaining(self, pending: int) -> float:
         """The units that remain if all pending candidates are dropped."""
-        return UNITS - self.units - pending * UNITS_PER_DROPPED_ROW
+        return self.most - self.units - pending * UNITS_PER_DROPPED_ROW
 
     def is_spent(self, pending: int = 0) -> bool:
         """Whether the budget allows no more reads, with this number of pending candidates."""

@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from daicho.errors import UnprocessedError
+from daicho.errors import ExceedsBounds, UnprocessedError
+from daicho.runtime.bounds import RequestBounds
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
+from daicho.storage.budget import INDEX_ROW_BYTES, KEY_INDEXES, RequestBudget
 from daicho.storage.capacity import WRITES, CapacityUnits, MeteredResult
 from daicho.storage.direct.client import DirectClient
 from daicho.storage.item_key import ItemKey, get_key
@@ -68,17 +70,23 @@ class Table:
     """One DynamoDB table. Raises `daicho.errors.StoreError`s only; safe to share by threads."""
 
     def __init__(
-        self, client: DynamoDBClient, name: str, units: CapacityUnits | None = None
+        self,
+        client: DynamoDBClient,
+        name: str,
+        units: CapacityUnits | None = None,
+        budget: RequestBudget | None = None,
     ) -> None:
         self._client = client
         self.name = name
         self.units = units or CapacityUnits()
+        self.budget = budget or RequestBudget(units=self.units)
 
     def get(
         self, key: ItemKey, *, consistent: bool = False, attributes: Sequence[str] = ()
     ) -> Image | None:
         """Read one item, or some attributes of it: less data, but as many units."""
         projection = build_projection(attributes) if attributes else NO_NAMES
+        self.budget.count_items(consistent=consistent)
         try:
             answer = self._client.get_item(
                 TableName=self.name,
@@ -96,8 +104,15 @@ class Table:
         *,
         consistent: bool = False,
         retry_budget: RetryBudget | None = None,
+        is_partial: bool = False,
     ) -> BatchGetResult:
-        """Read many items, 100 a request; unprocessed keys are requested again for 2 s."""
+        """Read many items, 100 a request; unprocessed keys are requested again for 2 s.
+
+        ``is_partial``: keys for which the budget has no units left are unprocessed too.
+
+        Raises:
+            ExceedsBounds: the budget has no units left, and it is not partial.
+        """
         items: dict[ItemKey, Image] = {}
         remaining = tuple(dict.fromkeys(keys))
         if not remaining:
@@ -105,17 +120,36 @@ class Table:
         retry_budget = retry_budget or RetryBudget.for_seconds(BATCH_RETRY_S)
         for _ in retry_budget.count_attempts():
             unprocessed: tuple[ItemKey, ...] = ()
-            for chunk in _split_into_chunks(remaining, MAX_BATCH_GETS):
-                result = self._get_chunk(chunk, consistent)
+            while remaining:
+                try:
+                    rows = self.budget.count_items(consistent=consistent, is_page=is_partial)
+                except ExceedsBounds:
+                    if not is_partial:
+                        raise
+                    return BatchGetResult(items, (*unprocessed, *remaining))
+                size = min(MAX_BATCH_GETS, rows)
+                result = self._get_chunk(remaining[:size], consistent)
                 items |= result.items
                 unprocessed += result.unprocessed
+                remaining = remaining[size:]
             remaining = unprocessed
             if not remaining:
                 break
         return BatchGetResult(items, remaining)
 
     def query(self, query: Query) -> ItemPage:
-        """Read one page."""
+        """Read one page; a limit is lowered to the rows for which the budget has units left.
+
+        Raises:
+            ExceedsBounds: the budget has no units left.
+        """
+        is_page = query.limit is not None
+        row_bytes = self.budget.bounds.item_bytes if is_page else 1
+        if query.index in KEY_INDEXES:
+            row_bytes = min(row_bytes, INDEX_ROW_BYTES)
+        rows = self.budget.count_rows(row_bytes, consistent=query.consistent, is_page=is_page)
+        if query.limit is not None and query.limit > rows:
+            query = replace(query, limit=rows)
         request = query.to_request()
         try:
             answer = self._client.query(TableName=self.name, **request)
@@ -158,6 +192,7 @@ class Table:
         Raises:
             ConditionFailedError: with the item at the key.
         """
+        self.budget.check_write(1)
         request = build_expressions(condition, names, values, returns)
         try:
             answer = self._client.put_item(TableName=self.name, Item=item, **request)
@@ -180,6 +215,7 @@ class Table:
         Raises:
             ConditionFailedError: with the item at the key.
         """
+        self.budget.check_write(1)
         request = build_expressions(condition, names, values, returns)
         try:
             answer = self._client.update_item(
@@ -202,6 +238,7 @@ class Table:
         Raises:
             ConditionFailedError: with the item at the key.
         """
+        self.budget.check_write(1)
         request = build_expressions(condition, names, values, "ALL_OLD")
         try:
             answer = self._client.delete_item(TableName=self.name, Key=to_key_image(key), **request)
@@ -219,6 +256,7 @@ class Table:
             ContendedError: another write used one of the items.
             UnansweredError: it is not known whether it was done.
         """
+        self.budget.check_write(2 * len(writes))
         items: list[Any] = [
             {type(write).__name__: {"TableName": self.name, **write.to_request()}}
             for write in writes
@@ -246,13 +284,19 @@ class Table:
     def with_announcement(self, announce: Callable[[], None]) -> Table:
         """The same table; ``announce`` is called before each request that writes."""
         client: Any = _AnnouncingClient(self._client, announce)
-        return Table(client, self.name, self.units)
+        return Table(client, self.name, self.units, self.budget)
 
     def with_metering(self) -> Table:
         """The same table, whose ``units`` count what its requests take."""
         units = CapacityUnits()
         client: Any = MeteredResult(self._client, units)
         return Table(client, self.name, units)
+
+    def with_bounds(self, bounds: RequestBounds) -> Table:
+        """The same table for one request of the API, which may not take more than ``bounds``."""
+        units = CapacityUnits()
+        client: Any = MeteredResult(self._client, units)
+        return Table(client, self.name, units, RequestBudget(bounds, units))
 
     def batch_write(
         self,
@@ -296,6 +340,7 @@ class Table:
         return BatchGetResult(items, tuple(map(get_key, unprocessed)))
 
     def _write_chunk(self, requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        self.budget.check_write(len(requests))
         try:
             answer: Any = self._client.batch_write_item(RequestItems={self.name: requests})  # type: ignore[dict-item]
         except AWS_ERRORS as error:

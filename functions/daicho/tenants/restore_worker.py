@@ -21,12 +21,15 @@ from daicho.layout.tenant_items import build_job_key
 from daicho.plan import Ledger
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.tenants.restore_job import COUNTS, RestoreJob
 
+ITEMS_PER_SECOND = 100
+"""How many items of a tenant are restored a second, with a transaction and all that derives."""
 MAX_NAMED = 20
 """The most rows and objects that a job names with the reason why they are not restored."""
 MAX_REASON_CHARACTERS = 500
@@ -62,9 +65,8 @@ class RestoreWorker:
         if job is None or job.state != "running":
             return JobStep(done=True)
         asked_at = dt.datetime.fromisoformat(job.asked_at)
-        restorer = Restorer(
-            self.store, self.archive, self.ledger, threads=self.threads, now=lambda: asked_at
-        )
+        tools, pace = (self.store, self.archive, self.ledger), RateLimiter(ITEMS_PER_SECOND)
+        restorer = Restorer(*tools, threads=self.threads, pace=pace, now=lambda: asked_at)
         before, saved_at = deepcopy(job), self.now()
 
         def save_progress(report: RestoreReport) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from daicho.declare.rules.caller import Caller
 from daicho.query.access import Access
+from daicho.runtime.bounds import UNBOUNDED, RequestBounds
 from daicho.runtime.token_claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.console.pages import ConsolePages
 from daicho.web.http.pattern_examples import collect_pattern_examples
@@ -35,7 +36,7 @@ def is_public(path: str) -> bool:
 class Api(HttpApi):
     """Answers requests. Safe to share by threads, if the books are."""
 
-    def __init__(  # noqa: PLR0913  # what its routes work on
+    def __init__(  # noqa: PLR0913  # what the composition root decides
         self,
         daicho: Daicho,
         open_book: Callable[[Access], Book],
@@ -47,6 +48,7 @@ class Api(HttpApi):
         console: Mapping[str, str] | None = None,
         archive: ArchiveSource | None = None,
         lineage: str = "",
+        bounds: RequestBounds = UNBOUNDED,
     ) -> None:
         """``open_book`` gives the book of a caller; ``server`` is the API's address.
 
@@ -54,9 +56,10 @@ class Api(HttpApi):
         ``title``: the name of the API in its description. ``claim_names``: the claims of tenant,
         groups and subject; Cognito's by default. ``console``: the settings of the console; None
         for an API without one. ``archive``: what its routes read; None for an API that has
-        none. ``lineage``: of a table that was taken over, see `HttpRequest`.
+        none. ``lineage``: of a table that was taken over, see `HttpRequest`. ``bounds``: those of
+        bodies; the books have their own.
         """
-        super().__init__(server, claim_names, lineage)
+        super().__init__(server, claim_names, lineage, bounds)
         served = build_operations(daicho)
         administered = build_admin_operations(daicho) if tenants else []
         self.operations = [*served, *administered]

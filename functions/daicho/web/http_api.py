@@ -16,6 +16,7 @@ from daicho.errors import (
     UnavailableError,
     UnreadableError,
 )
+from daicho.runtime.bounds import UNBOUNDED, RequestBounds
 from daicho.runtime.metrics import emit_damage
 from daicho.runtime.token_claims import ClaimNames
 from daicho.web.http import problems
@@ -36,14 +37,21 @@ class HttpApi:
     """Answers requests; no error escapes. A subclass decides who may send them.
 
     ``server``: the API's address. ``claim_names``: the claims of tenant, groups and subject.
-    ``lineage``: see `HttpRequest`.
+    ``lineage``: see `HttpRequest`. ``bounds``: those of bodies.
     """
 
     request_type: ClassVar[type[HttpRequest]] = HttpRequest
 
-    def __init__(self, server: str, claim_names: ClaimNames, lineage: str = "") -> None:
+    def __init__(
+        self,
+        server: str,
+        claim_names: ClaimNames,
+        lineage: str = "",
+        bounds: RequestBounds = UNBOUNDED,
+    ) -> None:
         self.routes = Routes()
         self._server, self._claim_names, self._lineage = server, claim_names, lineage
+        self._bounds = bounds
 
     def __call__(self, event: Mapping[str, Any], _context: Any) -> dict[str, Any]:
         """Answer an event."""
@@ -76,7 +84,8 @@ class HttpApi:
     def route(self, operations: Sequence[Operation], open_book: BookOpener) -> None:
         """Serve operations; ``open_book`` opens what their answerers get."""
         for operation in operations:
-            self.routes.add(operation.method, operation.path, Endpoint(operation, open_book))
+            endpoint = Endpoint(operation, open_book, self._bounds)
+            self.routes.add(operation.method, operation.path, endpoint)
 
     def _answer(self, request: HttpRequest) -> Reply:
         try:

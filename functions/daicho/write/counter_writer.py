@@ -88,15 +88,24 @@ class CounterWriter:
             return VoteResult("unknown")
         return VoteResult("yes")
 
-    def read_live(self) -> dict[tuple[str, ...], Amount]:
+    def read_live(self) -> dict[tuple[str, ...], Amount] | None:
         """All groups, with their slots summed up now: all votes answered before are included.
+
+        None if there are more slots than the request may read.
 
         Raises:
             Invalid: over 100 groups.
         """
         head = self.table.get(self.name.head_key, consistent=True)
         slots = counter_items.read_slot_count(head) or self._find_first_slots()
-        votes = counter_slots.read(self.table, self.name, 0, slots).votes
+        budget = self.table.budget
+        most = int(budget.unread)
+        reading = budget.try_live(
+            lambda: counter_slots.read(self.table, self.name, 0, slots, most=most), slots
+        )
+        if reading is None or reading.slots > most:
+            return None
+        votes = reading.votes
         if len(votes) > MAX_LIVE_GROUPS:
             raise Invalid(f"only up to {MAX_LIVE_GROUPS} are counted live", field="live")
         return {by: Amount(number, Decimal(number)) for by, number in votes.items()}

@@ -15,9 +15,8 @@ from daicho.declare.fields import new_id
 from daicho.declare.queries import ItemRef
 from daicho.declare.split import attach_manifest, get_manifest, require_split_field
 from daicho.items.section_values import dump_section
-from daicho.layout.sections import Manifest, build_piece_items, split_into_sections, start_manifest
+from daicho.layout.sections import build_piece_items, split_into_sections, start_manifest
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage import keys
 from daicho.write.section_staging import SectionStaging
 from daicho.write.transaction import Transaction
 
@@ -54,6 +53,8 @@ class DocumentWriter:
             entity, tuple(getattr(item, name) for name in staging.list_key_fields(entity))
         )
         epoch, is_staged = new_id(), False
+        whole = start_manifest(epoch, 1, sections)
+        staging.check_document(staging.render_partition(ref), whole, split_field.name)
 
         def attempt() -> E:
             nonlocal is_staged
@@ -74,7 +75,7 @@ class DocumentWriter:
                     is_staged = True
                 transaction.add([staging.build_due_mark(partition, epoch)])
             old = None if existing is None else get_manifest(existing)
-            staging.remove_pieces(partition, epoch, _render_prefix(old))
+            staging.remove_pieces(partition, epoch, old)
             return stored
 
         return staging.retry_race(attempt)
@@ -90,11 +91,6 @@ class DocumentWriter:
                 transaction.remove(ref, if_match=if_match)
                 partition = staging.render_partition(ref)
                 transaction.add([staging.build_due_mark(partition, name)])
-            staging.remove_pieces(partition, name, _render_prefix(get_manifest(existing)))
+            staging.remove_pieces(partition, name, get_manifest(existing))
 
         staging.retry_race(attempt)
-
-
-def _render_prefix(old: Manifest | None) -> str | None:
-    """The prefix of the section keys that the previous head refers to."""
-    return None if old is None else keys.render_prefix(old.epoch)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from daicho.declare.entity import Entity, get_values
 from daicho.declare.queries import ItemRef
 from daicho.derive import contributions, derived_items
-from daicho.errors import Invalid, UnreadableError
+from daicho.errors import ExceedsBounds, Invalid, UnreadableError
 from daicho.items import mapper
 from daicho.items.mapper import E, ItemFields
 from daicho.layout import base_item, item_keys, reservations
@@ -22,6 +22,7 @@ from daicho.layout.reservations import ReservedValueError
 from daicho.layout.sections import MANIFEST
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan
 from daicho.plan.figures.series import check_bucket
+from daicho.runtime.bounds import UNBOUNDED, RequestBounds
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
 from daicho.storage.attributes import AttributeValue, Image
@@ -223,14 +224,15 @@ _WIDEST: AttributeValue = {"N": "9" * 19}
 _LONGEST_RUN: AttributeValue = {"S": "x" * MAX_RUN_ID}
 
 
-def check_image(plan: EntityPlan, image: Image) -> None:
+def check_image(plan: EntityPlan, image: Image, bounds: RequestBounds = UNBOUNDED) -> None:
     """Refuse an image that could be stored but not derived, or could not be stored.
 
     Raises:
         Invalid: over 400 KB, over 400 derived items, an index key too long, a sum that overflows,
             a unique value too long.
+        ExceedsBounds: larger than an item may be, or more derived items than one may have.
     """
-    check_size(image)
+    check_size(image, bounds)
     _check_time_buckets(plan, image)
     if plan.derived_uniques:
         try:
@@ -238,11 +240,15 @@ def check_image(plan: EntityPlan, image: Image) -> None:
         except ReservedValueError as error:
             raise Invalid(str(error), field=error.field) from error
     try:
-        derived_items.compute_index_rows(plan, image)
-        contributions.compute_contributions(plan, image)
+        rows = derived_items.compute_index_rows(plan, image)
+        derived = len(contributions.compute_contributions(plan, image))
+        derived += derived_items.count_units(rows.values())
     except (ValueError, ArithmeticError, LookupError) as error:
         field = error.field if isinstance(error, item_keys.UnderivableError) else None
         raise Invalid(str(error), field=field or _find_field_at_fault(plan, image)) from error
+    if derived > bounds.derived_units:
+        field, detail = _find_field_at_fault(plan, image), f"{plan.name} derives {derived:,} units"
+        raise ExceedsBounds(detail, "derived_units", bounds.derived_units, field)
 
 
 def _check_time_buckets(plan: EntityPlan, image: Image) -> None:
@@ -261,20 +267,23 @@ def _check_time_buckets(plan: EntityPlan, image: Image) -> None:
             raise Invalid(str(error), field=part.field) from error
 
 
-def check_size(image: Image) -> None:
-    """Refuse an image that is too large for DynamoDB: over 400 KB.
+def check_size(image: Image, bounds: RequestBounds = UNBOUNDED) -> None:
+    """Refuse an image that is too large for DynamoDB, over 400 KB, or for ``bounds``.
 
     Raises:
         Invalid: names the largest attribute.
+        ExceedsBounds: names it too.
     """
     # It must stay writable: its version and generation grow, and a repair marks it.
     grown = {**image, "version": _WIDEST, "gen": _WIDEST, REPAIR_MARK: _LONGEST_RUN}
     size = attributes.measure_image(grown)
+    if size <= bounds.item_bytes:
+        return
+    largest = max(image, key=lambda name: attributes.measure_image({name: image[name]}))
+    detail = f"the item takes {size} bytes"
     if size > attributes.MAX_ITEM_BYTES:
-        largest = max(image, key=lambda name: attributes.measure_image({name: image[name]}))
-        raise Invalid(
-            f"the item takes {size} bytes; at most {attributes.MAX_ITEM_BYTES}", field=largest
-        )
+        raise Invalid(f"{detail}; at most {attributes.MAX_ITEM_BYTES}", field=largest)
+    raise ExceedsBounds(detail, "item_bytes", bounds.item_bytes, largest)
 
 
 def _find_field_at_fault(plan: EntityPlan, image: Image) -> str | None:

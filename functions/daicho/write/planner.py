@@ -378,7 +378,7 @@ class ItemPlanner:
             ttl = compute_ttl(plan, {**image, **kept}, now)
             image = {name: value for name, value in image.items() if name != "ttl"}
             image |= {} if ttl is None else {"ttl": ttl}
-        field_changes.check_image(plan, image)
+        field_changes.check_image(plan, image, self.key_resolver.table.budget.bounds)
         key = get_key(image)
         if entity.object_fields_:
             check_object_keys(entity, key, plan.key.fields[-1])

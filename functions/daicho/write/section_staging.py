@@ -14,13 +14,15 @@ from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef
-from daicho.errors import Invalid, Raced, StoreError
+from daicho.errors import ExceedsBounds, Invalid, Raced, StoreError
 from daicho.layout import cleanup_marks, sections
+from daicho.layout.sections import Manifest
 from daicho.query.key_resolver import build_not_found
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.attributes import Image
+from daicho.storage.capacity import WRITE_UNIT_BYTES
 from daicho.storage.item_key import get_key
 from daicho.storage.requests import Put, Query
 from daicho.storage.table import MAX_BATCH_WRITES
@@ -32,6 +34,9 @@ RACE_RETRY_S = 6.0
 MAX_PAUSE_S = 0.1
 STAGE_RETRY_S = 18.0
 """How long sections are written: 5 MB take 5,000 units, and a partition 1,000 a second."""
+
+MARK_UNITS = 4
+"""Write units of the removal of a mark, which is in an index."""
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +81,11 @@ class SectionStaging:
         """The fields of an entity's primary key."""
         return self.writer.planner.get_entity_plan(entity).key.fields
 
+    def check_document(self, partition: str, manifest: Manifest, field: str) -> None:
+        """Refuse a document that one request could not write or read whole: `ExceedsBounds`."""
+        stored = sections.measure_stored(manifest.count, manifest.weight, partition)
+        self.writer.table.budget.check_document(manifest.count, stored, field)
+
     def write_pieces(self, partition: str, name: str, items: Iterable[Image]) -> None:
         """Write pieces that no reader uses yet, after a mark of this name.
 
@@ -96,15 +106,28 @@ class SectionStaging:
         """The write of a mark that lets the sweep remove unused pieces from now on."""
         return Put(cleanup_marks.build_mark(partition, name, self.writer.clock()))
 
-    def remove_pieces(self, partition: str, name: str, prefix: str | None) -> None:
-        """Remove pieces that no reader uses, and their mark, or leave both to the sweep."""
+    def remove_pieces(self, partition: str, name: str, old: Manifest | None) -> None:
+        """Remove the pieces of a previous head, and their mark, or leave both to the sweep."""
+        prefix = None if old is None else keys.render_prefix(old.epoch)
+        stored = 0 if old is None else sections.measure_stored(old.count, old.weight, partition)
+        units = stored / WRITE_UNIT_BYTES + (old.count if old else 0) + MARK_UNITS
+        self.remove_piece(partition, name, prefix, units)
+
+    def remove_piece(
+        self, partition: str, name: str, prefix: str | None, units: float = 0.0
+    ) -> None:
+        """The same of one section; ``units``: what it writes at most.
+
+        What exceeds the budget of the request is left to the sweep, as what fails is.
+        """
         if self.writer.open_transaction is not None:
             return  # readers use the pieces until the transaction is committed
         try:
+            self.writer.table.budget.check_write(units)
             if prefix is not None:
                 self._remove(partition, prefix)
             self.writer.table.delete(cleanup_marks.build_mark_key(partition, name))
-        except StoreError as error:
+        except (StoreError, ExceedsBounds) as error:
             logger.warning("left to the sweep: %s %s: %s", partition, name, error)
 
     def _remove(self, partition: str, prefix: str) -> None:

@@ -95,6 +95,9 @@ class SectionWriter:
             added_count = 0 if old else 1
             added_weight = section.weight - (sections.measure_weight(old) if old else 0)
             _check_room(document.manifest, added_count, added_weight, field_name)
+            if added_weight > 0:
+                grown = document.manifest.with_change(version, name, added_count, added_weight)
+                self.staging.check_document(document.partition, grown, field_name)
             epoch = document.manifest.epoch
             if staged_epoch != epoch:  # pieces belong to an epoch: those of an earlier one are lost
                 piece = new_id()
@@ -230,7 +233,7 @@ class SectionWriter:
             transaction.stage_sections(get_key(head), writes, state)
         if mark is not None:
             prefix = get_key(old).sk + keys.render_prefix(old_piece) if old and old_piece else None
-            self.staging.remove_pieces(partition, mark, prefix)
+            self.staging.remove_piece(partition, mark, prefix)
 
 
 def _check_room(manifest: Manifest, added_count: int, added_weight: int, field_name: str) -> None:

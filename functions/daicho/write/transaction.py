@@ -13,6 +13,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import ceil
 from typing import Any, TypeVar
 
 from daicho.declare.entity import Entity
@@ -28,6 +29,7 @@ from daicho.query.unique_finder import find_by_value
 from daicho.query.version_history import VersionHistory
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
+from daicho.storage.capacity import WRITE_UNIT_BYTES
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import (
     MAX_TRANSACTION_WRITES,
@@ -370,11 +372,10 @@ class Transaction:
             key: attributes.measure_image(image or {}) for key, image in self._originals.items()
         }
         # DynamoDB counts the larger of the old and the new item.
-        size = sum(
-            max(_measure_write(write), sizes.get(get_write_key(write), 0)) for write in writes
-        )
-        if size > MAX_BYTES:
-            raise Invalid(f"this writes {size} bytes at once; at most {MAX_BYTES}")
+        taken = [max(_measure_write(write), sizes.get(get_write_key(write), 0)) for write in writes]
+        if sum(taken) > MAX_BYTES:
+            raise Invalid(f"this writes {sum(taken)} bytes at once; at most {MAX_BYTES}")
+        self._table.budget.check_write(sum(2 * ceil(size / WRITE_UNIT_BYTES) for size in taken))
 
 
 def _measure_write(write: Write) -> int:

@@ -1,12 +1,17 @@
 """A repeated key and an inexact number are found at any depth."""
 
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from daicho.runtime import exact_json
 from daicho.runtime.exact_json import (
     InexactNumberError,
     RepeatedKeyError,
+    count_values,
     mark_number,
     parse_exactly,
 )
@@ -68,3 +73,29 @@ def test_the_first_inexact_number_is_refused_with_its_path(text: str, path: Any)
 def test_a_number_that_is_a_float_is_one(text: str) -> None:
     assert mark_number(text) == float(text)
     assert parse_exactly(text) == float(text)
+
+
+JSON = st.recursive(
+    st.text('a,{["\\') | st.integers(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text('b,{["\\'), inner),
+)
+
+
+def count_parsed(value: Any) -> int:
+    """Opening brackets, and a comma between each two members or elements."""
+    members = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(members, list):
+        return 0
+    return max(len(members), 1) + sum(map(count_parsed, members))
+
+
+@given(JSON)
+def test_members_are_counted_without_those_in_texts(value: Any) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact_json, "MIN_COUNTED_VALUES", 0)
+        for ensure_ascii in (True, False):
+            assert count_values(json.dumps(value, ensure_ascii=ensure_ascii)) == count_parsed(value)
+
+
+def test_a_long_text_full_of_commas_has_no_members() -> None:
+    assert count_values(json.dumps({"note": ',"' * 10_000})) == 1

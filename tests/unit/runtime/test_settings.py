@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from daicho.errors import SettingsError
+from daicho.runtime.bounds import UNBOUNDED
 from daicho.runtime.settings import Settings
 
 GOOD = {"TABLE_NAME": "daicho", "STAGE": "local", "DIRTY_SHARDS": "1", "EMULATED_STREAM": "true"}
@@ -33,3 +36,8 @@ def test_a_number_of_shards_is_a_number(shards: str) -> None:
 def test_no_real_stage_has_an_emulated_stream() -> None:
     with pytest.raises(SettingsError, match="EMULATED_STREAM"):
         Settings.parse({**GOOD, "STAGE": "prod"})
+
+
+def test_a_bound_that_is_not_set_is_none() -> None:
+    bounds = Settings.parse({**GOOD, "READ_UNITS": "500"}).bounds
+    assert bounds == replace(UNBOUNDED, read_units=500)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -21,7 +22,7 @@ from daicho.stream.batch_fold import (
     SlotWrite,
     sum_deltas,
 )
-from daicho.stream.batch_writer import BatchWriter
+from daicho.stream.batch_writer import FEW_WRITES, BatchWriter
 from daicho.tally import slots
 from tests.support.invocation_time import Time
 from tests.support.memory_stores import MemoryTable
@@ -206,3 +207,29 @@ def test_a_batch_is_left_when_little_time_remains_between_two_updates() -> None:
 def write_counts(table: MemoryTable, write: SlotWrite) -> Sequence[Any]:
     writer = BatchWriter(table, dirty_shards=1, now=lambda: NOW)
     return writer.write_all([write], Time().retry_budget)
+
+
+def test_tenants_with_few_writes_are_written_before_one_with_many() -> None:
+    table = RecordingTable()
+    many = [build_write(f"m{n:03}") for n in range(FEW_WRITES + 1)]
+    moved = [build_write("new"), build_write("old", row=None, was_derived=True)]
+    few = [replace(write, key=ItemKey("few#~a", write.key.sk)) for write in moved]
+    large = [replace(write, key=ItemKey("many#~a", write.key.sk)) for write in many]
+    assert write_all(table, [*large, *few]) == ()
+    assert table.requests[:2] == [("new",), ("old",)]
+    assert len(table.items) == len(few) + len(large)
+
+
+def test_what_is_left_of_a_large_share_is_returned_when_the_time_is_used_up() -> None:
+    time = Time()
+    large = [build_write(f"m{n:03}") for n in range(FEW_WRITES + 1)]
+    writes = [replace(write, key=ItemKey("many#~a", write.key.sk)) for write in large]
+    few = replace(build_write("few"), key=ItemKey("few#~a", "few"))
+
+    class SlowTable(RecordingTable):
+        def put(self, item: Image, **named: Any) -> Image | None:
+            time.left = 0.0
+            return super().put(item, **named)
+
+    table = SlowTable()
+    assert set(write_all(table, [*writes, few], time.retry_budget)) == set(writes)

@@ -8,11 +8,14 @@ from typing import Any
 from daicho.book.book import Book
 from daicho.errors import ConditionFailedError
 from daicho.storage.attributes import Image
+from daicho.storage.budget import RequestBudget
 from tests.support.item_images import LEDGER, NOON, Bag
 
 
 class Respelling:
     """A table that lost its answer, and gives what it holds in DynamoDB's own spelling."""
+
+    budget = RequestBudget()
 
     def put(self, item: Image, **_: Any) -> None:
         there = {**item, "labels": {"SS": ["b", "a"]}, "prices": {"M": {"x": {"N": "1.5"}}}}

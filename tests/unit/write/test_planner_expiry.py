@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from daicho.query.key_resolver import KeyResolver
+from daicho.storage.budget import RequestBudget
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
 from daicho.write.planner import ItemPlanner
@@ -19,6 +20,8 @@ LATER = NOON + dt.timedelta(seconds=30)
 
 class NoItems:
     """A table that holds nothing."""
+
+    budget = RequestBudget()
 
     def get(self, *_: Any, **__: Any) -> None:
         return None

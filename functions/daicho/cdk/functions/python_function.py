@@ -177,6 +177,7 @@ class PythonFunction(Construct):
             description=f"{settings.title}: {name}",
             layers=self._list_layers(),
             memory_size={**MEMORY_MB, **settings.memory}[name],
+            reserved_concurrent_executions=settings.reserved_concurrency.get(name),
             timeout=timeout,
             role=self.role,
             log_group=log_group,

@@ -115,10 +115,11 @@ class SeriesReader:
         filled = [[(chunk, code) for chunk, code in _list_codes(cover, chunks)] for cover in covers]
         bucket_count = sum(map(len, filled))
         ends = sum(each.has_min + each.has_max for each in group.aggregate.measured_fields)
-        if bucket_count * ends > MAX_EXTREMES:
+        most = min(MAX_EXTREMES, int(2 * table.budget.unread))  # each takes half a unit
+        if bucket_count * ends > most:
             raise Invalid(
                 f"the range has {bucket_count} stored buckets with items, and the smallest and "
-                f"largest values of at most {MAX_EXTREMES // ends} are read; ask for a shorter "
+                f"largest values of at most {most // ends} are read; ask for a shorter "
                 "range",
                 field="to",
             )

@@ -13,9 +13,15 @@ from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 
 from daicho.declare.rules.caller import Caller
 from daicho.declare.rules.declared_places import has_decimals
-from daicho.errors import Raced
+from daicho.errors import ExceedsBounds, Raced
 from daicho.items.json_pairs import WrittenNumberError, check_written
-from daicho.runtime.exact_json import InexactNumberError, RepeatedKeyError, parse_exactly
+from daicho.runtime.bounds import UNBOUNDED, RequestBounds
+from daicho.runtime.exact_json import (
+    InexactNumberError,
+    RepeatedKeyError,
+    count_values,
+    parse_exactly,
+)
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.web.http import problems
@@ -90,9 +96,11 @@ class Endpoint:
     What they need of the operation is computed for its first request, not at start-up.
     """
 
-    def __init__(self, operation: Operation, open_book: BookOpener) -> None:
-        """``open_book`` opens the book of a caller."""
-        self.operation, self._open_book = operation, open_book
+    def __init__(
+        self, operation: Operation, open_book: BookOpener, bounds: RequestBounds = UNBOUNDED
+    ) -> None:
+        """``open_book`` opens the book of a caller; ``bounds``: those of a body."""
+        self.operation, self._open_book, self._bounds = operation, open_book, bounds
 
     def __call__(self, request: HttpRequest, /, **variables: str) -> Reply:
         """Answer a request.
@@ -100,6 +108,7 @@ class Endpoint:
         Raises:
             InvalidRequest: each error of the parameters, and those of the body.
             HttpError: the body is not read at all; or see `Execution.run`.
+            ExceedsBounds: the body has too many members.
         """
         failures: list[Mapping[str, Any]] = []
         values = [reader.read(request, variables, failures) for reader in self._readers]
@@ -149,13 +158,17 @@ class Endpoint:
         self, request: HttpRequest, failures: list[Mapping[str, Any]]
     ) -> BaseModel | None:
         """Parse the body without type coercion; refuse fields that the model does not have."""
-        text, model, max_bytes = request.body, self._body_model, self.operation.max_body_bytes
+        text, model, bounds = request.body, self._body_model, self._bounds
+        max_bytes = min(self.operation.max_body_bytes, bounds.body_bytes)
         assert model is not None  # noqa: S101  # only an operation with a body reads one
         if not text:
             failures.append(_describe_missing("body"))
             return None
         if len(text) > max_bytes or len(text.encode()) > max_bytes:
             raise HttpError(413, f"a body here has at most {max_bytes} bytes")
+        if (count := count_values(text)) > bounds.json_values:
+            detail = f"the body has {count:,} members and elements"
+            raise ExceedsBounds(detail, "json_values", bounds.json_values, "body")
         try:
             written = parse_exactly(text)
             # A root model has no field names to check.

@@ -163,6 +163,14 @@ TYPES: tuple[ProblemType, ...] = (
         "Unprocessable Content",
     ),
     ProblemType(
+        "exceeds-bounds",
+        422,
+        "The request would read, write or derive more than one request may. The detail names the "
+        "limit and its value. Nothing was written, unless the operation writes in several steps.",
+        "Ask for a smaller limit or a shorter range, or send less at once. The operator of the "
+        "API sets the limits.",
+    ),
+    ProblemType(
         "reference-not-found",
         422,
         "A field refers to an item that does not exist but is required.",

@@ -100,3 +100,9 @@ def test_two_declarations_are_compared(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_ends_the_command(arguments: list[str], message: str) -> None:
     assert message in run(*arguments, code=2).stderr
+
+
+def test_the_most_that_each_route_takes() -> None:
+    lines = run("--worst").stdout.splitlines()
+    assert "bounded by" in lines[0]
+    assert json.loads(run("--worst", "--json").stdout) == []  # the shop has no routes
