@@ -18,6 +18,7 @@ from daicho.declare.fields import MISSING, FieldSpec
 from daicho.declare.keys import Key
 from daicho.items.json_pairs import write_plainly
 from daicho.items.projection import View
+from daicho.layout.sections import MAX_SECTION_NAME_BYTES
 from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.wire_types import (
     ADDRESSABLE,
@@ -183,7 +184,8 @@ def _choose_body_type(entity: type[Entity], name: str, in_paths: Collection[str]
     """The type of a field in a body. A value that would have no address is refused."""
     annotation, split_field = _choose_type(entity, name, to_json_type), entity.split_field_
     if split_field is not None and name == split_field.name:
-        return Annotated[annotation, ADDRESSABLE]
+        names = {"propertyNames": {"minLength": 1, "maxLength": MAX_SECTION_NAME_BYTES}}
+        return Annotated[annotation, ADDRESSABLE, Field(json_schema_extra=names)]
     return Annotated[annotation, ADDRESSABLE] if name in in_paths else annotation
 
 
