@@ -12,19 +12,22 @@ Source: "Using IAM policy conditions for fine-grained access control", DynamoDB 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
 from daicho.layout.backfill_state import BACKFILL
+from daicho.tally.watermark import WATERMARK_KEY
 
 ACTIONS = {"get_item": "GetItem", "put_item": "PutItem", "update_item": "UpdateItem"} | {
     "delete_item": "DeleteItem",
     "query": "Query",
 }
-STACKS_OWN = (BACKFILL,)
-"""Items without a tenant that requests of tenants need: the state of each entity's generations."""
+STACKS_OWN = (BACKFILL, WATERMARK_KEY.pk)
+"""Items without a tenant that requests of tenants need: the state of each entity's generations, and
+the moment up to which figures count."""
 
 
 @dataclass(frozen=True)
@@ -97,3 +100,15 @@ class RecordingClient:
             for each in counts
             if not each.is_allowed(tenant)
         ]
+
+    def count_keys(self) -> tuple[int, Counter[str]]:
+        """How many keys were a tenant's own, and how many of the others by their partitions."""
+        own, shared = 0, Counter[str]()
+        for counts in self.needed.values():
+            for authorization, count in counts.items():
+                for key in authorization.leading_keys:
+                    if key.startswith("#"):
+                        shared["#".join(key.split("#")[:2])] += count
+                    else:
+                        own += count
+        return own, shared

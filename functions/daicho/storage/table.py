@@ -36,6 +36,7 @@ from daicho.storage.requests import (
     to_key_image,
 )
 from daicho.storage.sessions import build_config, get_session, open_client
+from daicho.storage.tenant_guard import TenantGuard
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -246,6 +247,15 @@ class Table:
     def with_announcement(self, announce: Callable[[], None]) -> Table:
         """The same table; ``announce`` is called before each request that writes."""
         client: Any = _AnnouncingClient(self._client, announce)
+        return Table(client, self.name, self.units)
+
+    def for_tenant(self, tenant: str, shared: frozenset[str]) -> Table:
+        """The same table for the requests of one tenant.
+
+        A request raises `daicho.storage.tenant_guard.ForeignPartitionError`, and is not sent, if it
+        names a partition that is neither of the tenant nor in ``shared``.
+        """
+        client: Any = TenantGuard(self._client, tenant, shared)
         return Table(client, self.name, self.units)
 
     def with_metering(self) -> Table:

@@ -53,7 +53,8 @@ IN_WORDS = (
     r"valid integer; it is -?[0-9.]+0$",  # 5.0 is an integer of JSON Schema
     r"is part of a path, so it must not",
     r'(greater|less) than (or equal to )?[0-9.-]+(; it is ".*)?$',  # limits of decimals, as text
-    r"^fields$|at most [0-9]+ (values|are added up live)|a component is empty",  # what several parameters make together
+    # What several parameters make together.
+    r"^fields$|at most [0-9]+ (values|are added up live)|a component is empty",
     r"the end of the range is before its beginning|since is not before until",
     r"(greater|less) than (or equal to )?\d{4}-",  # limits of instants
     r"such as 2026-|no day|no month|2026-11-21|no time",  # 30 February

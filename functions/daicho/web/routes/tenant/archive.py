@@ -132,6 +132,7 @@ def _build_body_model(names: Any) -> type[BaseModel]:
                 None,
                 max_length=MAX_KEY_CHARACTERS,
                 description="Restores only the item with this key.",
+                examples=[None],
             ),
         ),
         "dry_run": (bool, Field(False, description="Counts what a restore would do.")),
