@@ -36,11 +36,9 @@ def build(
     daicho = Daicho.discover(import_module(settings.domain_package), settings.migration_package)
     ledger = daicho.check_locked(ledger or Ledger.load_newest(settings.lock_file))
     table = OlderWriters(table, ledger, dependencies.sleep).announce_writes(table)
-    now, bucket = dependencies.now, cache(lambda: dependencies.bucket(settings.object_bucket))
-    item_cache, upload_seconds = ItemCache(now), settings.upload_seconds
-    book = partial(
-        Book, clock=now, item_cache=item_cache, bucket=bucket, upload_seconds=upload_seconds
-    )
+    now, title, seconds = dependencies.now, ledger.project or "Daicho", settings.upload_seconds
+    bucket, item_cache = cache(lambda: dependencies.bucket(settings.object_bucket)), ItemCache(now)
+    book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, upload_seconds=seconds)
 
     def open_book(access: Access) -> Book:
         own, own_once = (guard_table(each, access.tenant) for each in (table, once))
@@ -49,13 +47,12 @@ def build(
 
     tenants = Tenants(table, item_cache, dependencies.machine(settings.job_machine), now)
     archive = ArchiveSource.find(ledger, dependencies.bucket, settings.archive_bucket)
-    title, claim_names = ledger.project or "Daicho", settings.claim_names
 
     def build_api() -> Handler:
         from daicho.web.api import Api  # noqa: PLC0415  # it loads the routes
 
         api = partial(Api, daicho, open_book, server=settings.api_url, console=settings.console)
-        return api(tenants=tenants, title=title, claim_names=claim_names, archive=archive)
+        return api(tenants=tenants, title=title, claim_names=settings.claim_names, archive=archive)
 
     return with_telemetry(build_on_first_request(build_api), traced=settings.stage != "local")
 

@@ -23,7 +23,7 @@ IF_NONE_MATCH = Parameter(
 )
 CREATE_ONLY = Parameter(
     "If-None-Match",
-    Annotated[str, WithJsonSchema({"type": "string", "const": "*"})],
+    Annotated[str, WithJsonSchema({"type": "string", "pattern": r"^\*$", "examples": ["*"]})],
     "`*` creates only: 412 if the item exists.",
     "header",
 )

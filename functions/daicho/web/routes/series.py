@@ -27,7 +27,7 @@ from daicho.web.schema.wire_types import render_instant
 
 MAX_BOUND_CHARACTERS = 40
 _BOUND = "A day (2026-11-21), a local time, or one with an offset."
-_FORM = {"pattern": "^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}"}
+_FORM: dict[str, Any] = {"pattern": "^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}"}
 _BEGIN: Any = Annotated[
     str,
     Field(max_length=MAX_BOUND_CHARACTERS, examples=["2026-01-01"], json_schema_extra=_FORM),

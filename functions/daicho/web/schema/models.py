@@ -184,7 +184,7 @@ def _choose_body_type(entity: type[Entity], name: str, in_paths: Collection[str]
     """The type of a field in a body. A value that would have no address is refused."""
     annotation, split_field = _choose_type(entity, name, to_json_type), entity.split_field_
     if split_field is not None and name == split_field.name:
-        names = {"propertyNames": {"minLength": 1, "maxLength": MAX_SECTION_NAME_BYTES}}
+        names: Any = {"propertyNames": {"minLength": 1, "maxLength": MAX_SECTION_NAME_BYTES}}
         return Annotated[annotation, ADDRESSABLE, Field(json_schema_extra=names)]
     return Annotated[annotation, ADDRESSABLE] if name in in_paths else annotation
 

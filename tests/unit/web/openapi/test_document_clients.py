@@ -118,7 +118,12 @@ def test_the_client_of_a_sample_domain(tmp_path: Path, monkeypatch: pytest.Monke
     hints = get_type_hints(api.get_client.sync)
     assert hints["client"] == rooms.AuthenticatedClient | rooms.Client
     assert hints["return"] == (
-        Any | models.ClientModel | models.GatewayMessage | models.Problem | None
+        Any
+        | models.ClientModel
+        | models.ClientFields
+        | models.GatewayMessage
+        | models.Problem
+        | None
     )
     client = rooms.AuthenticatedClient(base_url="http://api", token="t")
     client.set_httpx_client(
