@@ -121,6 +121,7 @@ def test_no_route_accepts_a_wrong_token(
                 url = url_of(operation)
                 answer = api.request(operation.method, url, headers=headers, json=body)
                 assert answer.status_code == 401, (name, operation.id, answer.text)
+                assert answer.json() == {"message": "Unauthorized"}
                 refused += 1
     assert refused == len(tokens) * len(DEMONSTRATION_ROUTES.served)
     assert read_items(stack) == before
