@@ -10,8 +10,9 @@ not, so every update here that adds carries a condition that its own first succe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from daicho.errors import UnprocessedError
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -255,8 +256,9 @@ class Table:
         A request raises `daicho.storage.tenant_guard.ForeignPartitionError`, and is not sent, if it
         names a partition that is neither of the tenant nor in ``shared``.
         """
-        client: Any = TenantGuard(self._client, tenant, shared)
-        return Table(client, self.name, self.units)
+        own = copy(self)
+        own._client = cast("DynamoDBClient", TenantGuard(self._client, tenant, shared))
+        return own
 
     def with_metering(self) -> Table:
         """The same table, whose ``units`` count what its requests take."""
