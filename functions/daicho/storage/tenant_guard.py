@@ -7,7 +7,7 @@ another tenant in items that are written, before anything is sent (ADR 0198).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from daicho.storage import keys
@@ -33,55 +33,48 @@ class TenantGuard:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in _LISTERS:  # also a copy that is made without `__init__`
             raise AttributeError(name)
-        send, list_partitions = getattr(self._client, name), _LISTERS[name]
+        client, own, shared, list_partitions = self._client, self._own, self._shared, _LISTERS[name]
 
         def send_own(**parameters: Any) -> Any:
             for partition in list_partitions(parameters):
-                if not partition.startswith(self._own) and partition not in self._shared:
+                if not partition.startswith(own) and partition not in shared:
                     raise ForeignPartitionError(
                         f"{name} for the tenant {self._tenant} names the partition {partition}"
                     )
-            return send(**parameters)
+            return getattr(client, name)(**parameters)
 
+        self.__dict__[name] = send_own  # found without this method from now on
         return send_own
 
 
-def _list_of_item(item: Parameters) -> Iterator[str]:
-    yield item["PK"]["S"]
-    for name in INDEX_KEYS:
-        if name in item:
-            yield item[name]["S"]
+def _list_of_action(action: Parameters) -> Sequence[str]:
+    """Of a request, or a part of one, that names a key or an item, which is in indexes too."""
+    item = action.get("Item")
+    if item is None:
+        return (action["Key"]["PK"]["S"],)
+    return [item["PK"]["S"], *(item[name]["S"] for name in INDEX_KEYS if name in item)]
 
 
-def _list_of_action(action: Parameters) -> Iterator[str]:
-    """Of a request or a part of one that names an item or its key."""
-    return _list_of_item(action["Item"] if "Item" in action else action["Key"])
+def _list_of_query(query: Parameters) -> Sequence[str]:
+    return (query["ExpressionAttributeValues"][":pk"]["S"],)
 
 
-def _list_of_query(query: Parameters) -> Iterator[str]:
-    yield query["ExpressionAttributeValues"][":pk"]["S"]
+def _list_of_reads(batch: Parameters) -> Sequence[str]:
+    return [key["PK"]["S"] for table in batch["RequestItems"].values() for key in table["Keys"]]
 
 
-def _list_of_reads(batch: Parameters) -> Iterator[str]:
-    for table in batch["RequestItems"].values():
-        for key in table["Keys"]:
-            yield key["PK"]["S"]
+def _list_of_writes(batch: Parameters) -> Sequence[str]:
+    writes = (write for writes in batch["RequestItems"].values() for write in writes)
+    actions = (action for write in writes for action in write.values())
+    return [partition for action in actions for partition in _list_of_action(action)]
 
 
-def _list_of_writes(batch: Parameters) -> Iterator[str]:
-    for writes in batch["RequestItems"].values():
-        for write in writes:
-            for action in write.values():
-                yield from _list_of_action(action)
+def _list_of_transaction(transaction: Parameters) -> Sequence[str]:
+    actions = (action for item in transaction["TransactItems"] for action in item.values())
+    return [partition for action in actions for partition in _list_of_action(action)]
 
 
-def _list_of_transaction(transaction: Parameters) -> Iterator[str]:
-    for item in transaction["TransactItems"]:
-        for action in item.values():
-            yield from _list_of_action(action)
-
-
-_LISTERS: Mapping[str, Callable[[Parameters], Iterator[str]]] = {
+_LISTERS: Mapping[str, Callable[[Parameters], Sequence[str]]] = {
     **dict.fromkeys(("get_item", "put_item", "update_item", "delete_item"), _list_of_action),
     "query": _list_of_query,
     "batch_get_item": _list_of_reads,

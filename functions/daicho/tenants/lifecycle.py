@@ -31,14 +31,11 @@ SHARED_PARTITIONS = (BACKFILL, WATERMARK_KEY.pk, LEFTOVERS, DELETIONS)
 """What requests of all tenants read, and the lists of the stack that their items are in."""
 
 
+@lru_cache(maxsize=1024)  # each request needs it
 def guard_table(table: Table, tenant: str) -> Table:
     """The table for requests of a tenant: it reaches the tenant's own items, and shared ones."""
-    return table.for_tenant(tenant, _list_shared(tenant))
-
-
-@lru_cache(maxsize=1024)  # each request needs it
-def _list_shared(tenant: str) -> frozenset[str]:
-    return frozenset((*SHARED_PARTITIONS, render_tenant_partition(tenant)))
+    shared = frozenset((*SHARED_PARTITIONS, render_tenant_partition(tenant)))
+    return table.for_tenant(tenant, shared)
 
 
 @dataclass(frozen=True)
