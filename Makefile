@@ -206,6 +206,14 @@ mutation-check: $(VENV)/.requirements ## Faults planted in the code: what finds 
 		$(if $(SEED),--seed $(SEED)) $(if $(FAULTS),"$(FAULTS)")
 	@$(BIN)/python -m tests.property.planted_search $(if $(FAULTS),"$(FAULTS)")
 
+.PHONY: isolation fuzz
+isolation: $(TOOLS) $(PROGRAMS) ## Attacks of one tenant on another over every route; tokens that the local AWS judges
+	@$(BIN)/python -m tests.integration.api.isolation
+	@test ! -d tests/demonstration/e2e || $(PYTEST) tests/demonstration/e2e/test_tokens.py -q
+
+fuzz: $(TOOLS) ## Requests that schemathesis draws from the OpenAPI document (CASES=20000, SEED=1)
+	@$(BIN)/python -m tests.integration.api.fuzz --cases $(or $(CASES),20000) --seed $(or $(SEED),1)
+
 .PHONY: fault-matrix
 fault-matrix: $(TOOLS) ## Which suites find each planted fault, and how soon; resumes (WRITE=1 writes the page, FAULTS='no fence')
 	@$(BIN)/python -m tests.matrix.fault_matrix $(if $(WRITE),--write) $(if $(FAULTS),"$(FAULTS)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from secrets import token_hex
-from typing import Literal
+from typing import Annotated, Literal
 from unicodedata import normalize
 
 from pydantic import BaseModel, Field
@@ -31,7 +31,9 @@ class Poll(Entity):
 class NewPoll(BaseModel):
     """A new poll. The expected votes a second determine its number of shards."""
 
-    candidates: list[str] = Field(min_length=2, max_length=100)
+    candidates: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+        min_length=2, max_length=100, json_schema_extra={"uniqueItems": True}
+    )
     expected_votes_per_second: int = Field(default=0, ge=0, le=1_000_000)
     counting: Literal["exact", "fast"] = "exact"
 
@@ -51,8 +53,7 @@ domain.mount("/polls", Poll.listed)
 @domain.route("POST", "/polls")
 def open_poll(book: Book, poll: NewPoll) -> Poll:
     """Open a poll."""
-    names = {compose(name) for name in poll.candidates if 0 < len(name) <= 200}
-    if len(names) < len(poll.candidates):
+    if len({compose(name) for name in poll.candidates}) < len(poll.candidates):
         raise refuse(422, "different names, of 1 to 200 characters each", field="candidates")
     new_poll = Poll(
         candidates=poll.candidates,

@@ -46,11 +46,13 @@ class Client:
     """Sends requests in the name of a tenant. Paths and queries are as they stand in a URL.
 
     ``claims``: of the token, besides the tenant's. The gateway passes them on as text.
+    ``is_anonymous``: the gateway passes on no token.
     """
 
     handler: Handler
     tenant: str | None = "acme"
     claims: Mapping[str, Any] = field(default_factory=lambda: STAFF)
+    is_anonymous: bool = False
 
     def __call__(
         self,
@@ -83,7 +85,9 @@ class Client:
         """Send the event of a request; ``raw_path`` is what a gateway has made of its path."""
         claims = {**({"custom:tenant": self.tenant} if self.tenant else {}), **self.claims}
         sent = {"authorization": f"Bearer {write_token(claims)}", **(headers or {})}
-        event = build_gateway_event(method, raw_path, query, sent, claims)
+        event = build_gateway_event(
+            method, raw_path, query, sent, None if self.is_anonymous else claims
+        )
         if body is not None:
             event["isBase64Encoded"] = isinstance(body, bytes)
             event["body"] = base64.b64encode(body).decode() if isinstance(body, bytes) else body

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
@@ -14,6 +14,7 @@ from tests.support.api_client import Answer, segment
 from tests.support.described_routes import IDS, RANGE, VALUES, DescribedRoutes
 
 Send = Callable[..., Answer]
+T = TypeVar("T")
 Reached = dict[tuple[str, str], set[int]]
 
 
@@ -118,7 +119,11 @@ class Replay:
         return {name: self.fields.get(name, value) for name, value in body.items()}
 
 
-def sort_by_harm(operations: Sequence[Operation]) -> list[Operation]:
+def sort_by_harm(operations: Sequence[T]) -> list[T]:
     """Reads first, and what removes items last."""
     order = ("GET", "PUT", "PATCH", "POST", "DELETE")
-    return sorted(operations, key=lambda each: order.index(each.method))
+
+    def get_place(operation: Any) -> int:
+        return order.index(operation.method.upper())
+
+    return sorted(operations, key=get_place)

@@ -35,6 +35,9 @@ class Mortal:
     def __init__(self, store: Any, life: Life) -> None:
         self._store, self._life = store, life
 
+    def for_tenant(self, *given: Any) -> Mortal:
+        return Mortal(self._store.for_tenant(*given), self._life)
+
     def with_metering(self) -> Mortal:
         return Mortal(self._store.with_metering(), self._life)
 

@@ -20,7 +20,7 @@ with pause_garbage_collection():
     from daicho.runtime.settings import Settings
     from daicho.storage.item_cache import ItemCache
     from daicho.tenants.archive_source import ArchiveSource
-    from daicho.tenants.lifecycle import Tenants
+    from daicho.tenants.lifecycle import Tenants, guard_table
     from daicho.write.counter_writer import CounterSettings
 
 
@@ -33,17 +33,18 @@ def build(
     settings = Settings.parse(environ, "DIRTY_SHARDS", "JOB_MACHINE", "OBJECT_BUCKET")
     table = dependencies.table(settings.table_name)
     once = dependencies.table(settings.table_name, attempts=1)
-    counters = CounterSettings(once, settings.dirty_shards, dependencies.random)
     daicho = Daicho.discover(import_module(settings.domain_package), settings.migration_package)
     ledger = daicho.check_locked(ledger or Ledger.load_newest(settings.lock_file))
     table = OlderWriters(table, ledger, dependencies.sleep).announce_writes(table)
-    now, bucket = dependencies.now, cache(lambda: dependencies.bucket(settings.object_bucket))
-    item_cache, upload_seconds = ItemCache(now), settings.upload_seconds
-    book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, counter_settings=counters)
+    now, title, seconds = dependencies.now, ledger.project or "Daicho", settings.upload_seconds
+    bucket, item_cache = cache(lambda: dependencies.bucket(settings.object_bucket)), ItemCache(now)
+    book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, upload_seconds=seconds)
 
     def open_book(access: Access) -> Book:
-        mine = table.with_bounds(settings.bounds)
-        return book(mine, ledger, access.tenant, access=access, upload_seconds=upload_seconds)
+        bounded = table.with_bounds(settings.bounds)
+        own, own_once = (guard_table(each, access.tenant) for each in (bounded, once))
+        counters = CounterSettings(own_once, settings.dirty_shards, dependencies.random)
+        return book(own, ledger, access.tenant, access=access, counter_settings=counters)
 
     tenants = Tenants(table, item_cache, dependencies.machine(settings.job_machine), now)
     archive = ArchiveSource.find(ledger, dependencies.bucket, settings.archive_bucket)
@@ -52,7 +53,7 @@ def build(
         from daicho.web.api import Api  # noqa: PLC0415  # it loads the routes
 
         api = partial(Api, daicho, open_book, **settings.list_api_options())
-        return api(title=ledger.project or "Daicho", tenants=tenants, archive=archive)
+        return api(title=title, tenants=tenants, archive=archive)
 
     return with_telemetry(build_on_first_request(build_api), traced=settings.stage != "local")
 

@@ -10,8 +10,9 @@ not, so every update here that adds carries a condition that its own first succe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from daicho.errors import ExceedsBounds, UnprocessedError
 from daicho.runtime.bounds import RequestBounds
@@ -38,6 +39,7 @@ from daicho.storage.requests import (
     to_key_image,
 )
 from daicho.storage.sessions import build_config, get_session, open_client
+from daicho.storage.tenant_guard import TenantGuard
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -285,6 +287,16 @@ class Table:
         """The same table; ``announce`` is called before each request that writes."""
         client: Any = _AnnouncingClient(self._client, announce)
         return Table(client, self.name, self.units, self.budget)
+
+    def for_tenant(self, tenant: str, shared: frozenset[str]) -> Table:
+        """The same table for the requests of one tenant.
+
+        A request raises `daicho.storage.tenant_guard.ForeignPartitionError`, and is not sent, if it
+        names a partition that is neither of the tenant nor in ``shared``.
+        """
+        own = copy(self)
+        own._client = cast("DynamoDBClient", TenantGuard(self._client, tenant, shared))
+        return own
 
     def with_metering(self) -> Table:
         """The same table, whose ``units`` count what its requests take."""

@@ -9,14 +9,33 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from functools import lru_cache
 
 from daicho.errors import TenantClosed
 from daicho.jobs.state_machine import StateMachine
-from daicho.layout.tenant_items import CLOSED_CACHE_S, build_closed_mark_key
+from daicho.layout.backfill_state import BACKFILL
+from daicho.layout.cleanup_marks import LIST as LEFTOVERS
+from daicho.layout.tenant_items import (
+    CLOSED_CACHE_S,
+    DELETIONS,
+    build_closed_mark_key,
+    render_tenant_partition,
+)
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
+from daicho.tally.watermark import WATERMARK_KEY
+
+SHARED_PARTITIONS = (BACKFILL, WATERMARK_KEY.pk, LEFTOVERS, DELETIONS)
+"""What requests of all tenants read, and the lists of the stack that their items are in."""
+
+
+@lru_cache(maxsize=1024)  # each request needs it
+def guard_table(table: Table, tenant: str) -> Table:
+    """The table for requests of a tenant: it reaches the tenant's own items, and shared ones."""
+    shared = frozenset((*SHARED_PARTITIONS, render_tenant_partition(tenant)))
+    return table.for_tenant(tenant, shared)
 
 
 @dataclass(frozen=True)

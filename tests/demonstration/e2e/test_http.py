@@ -47,8 +47,8 @@ def send_as_written(stack: dict[str, Any], path: str) -> tuple[int, str]:
 def test_every_operation_is_answered_as_documented(
     stack: dict[str, Any], checker: AnswerChecker
 ) -> None:
-    """A good request to each, and one without a token, which the gateway answers."""
-    with client(stack, "globex") as api, httpx.Client(base_url=stack["url"]) as nobody:
+    """A good request to each."""
+    with client(stack, "globex") as api:
 
         def request(method: str, url: str, body: Any = None, **headers: str) -> Answer:
             sent = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -60,11 +60,6 @@ def test_every_operation_is_answered_as_documented(
         for operation in sort_by_harm(DEMONSTRATION_ROUTES.all):
             if (operation.method, operation.path) not in checker.reached:
                 replay.answer(operation)
-        for operation in DEMONSTRATION_ROUTES.all[::12]:
-            refused = nobody.request(operation.method, replay.build_url(operation))
-            checker.check(operation.method, operation.path, to_answer(refused))
-            assert refused.status_code == 401
-            assert refused.json() == {"message": "Unauthorized"}
     good = [at for at, statuses in checker.reached.items() if min(statuses) < 300]
     assert len(good) > len(DEMONSTRATION_ROUTES.all) * 0.9
 

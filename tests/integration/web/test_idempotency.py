@@ -76,16 +76,6 @@ def test_what_is_refused_is_not_remembered(served: Served) -> None:
         assert (answer.status, answer.fields) == (400, {"Idempotency-Key"})
 
 
-def test_a_key_is_a_tenants_own(served: Served) -> None:
-    here, there = served.client("here"), served.client("there")
-    ids = {
-        client("POST", "/artists", {"name": "x"}, idempotency_key="k").json["id"]
-        for client in (here, there)
-    }
-    assert len(ids) == 2
-    assert there("POST", "/artists", {"name": "y"}, idempotency_key="k").status == 422
-
-
 def test_the_same_request_many_times_at_once(served: Served) -> None:
     once = served.client("crowd")
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Protocol
 
 from annotated_types import MaxLen, MinLen
+from pydantic import WithJsonSchema
 
 from daicho.errors import PreconditionFailed, UnreadableError
 from daicho.web.http.operation import Parameter
@@ -23,7 +24,12 @@ IF_MATCH = Parameter("If-Match", str, "The ETag that the item must have; otherwi
 IF_NONE_MATCH = Parameter(
     "If-None-Match", str, "The ETag of your copy; 304 if the item has not changed.", "header"
 )
-CREATE_ONLY = Parameter("If-None-Match", str, "`*` creates only: 412 if the item exists.", "header")
+CREATE_ONLY = Parameter(
+    "If-None-Match",
+    Annotated[str, WithJsonSchema({"type": "string", "pattern": r"^\*$", "examples": ["*"]})],
+    "`*` creates only: 412 if the item exists.",
+    "header",
+)
 RESTORED_SINCE = "the ETag is from before the table was restored: read the item again"
 PRECONDITION_HEADERS = (IF_MATCH.name, IF_NONE_MATCH.name)
 IDEMPOTENCY_KEY = Parameter(

@@ -21,10 +21,11 @@ from daicho.web.http.problems import Problem
 from daicho.web.http.routing import PathPattern
 from daicho.web.openapi import gateway_answers
 from daicho.web.openapi.access import describe_access
-from daicho.web.openapi.decimals import mark_decimals
+from daicho.web.openapi.decimals import WRITTEN, mark_decimals
 from daicho.web.openapi.examples import Examples
 from daicho.web.openapi.links import add_links
 from daicho.web.openapi.query_kinds import add_queries
+from daicho.web.openapi.selections import SCHEMAS, describe_selections
 from daicho.web.openapi.signature import make_endpoint
 from daicho.web.routes.builder import build_operations
 from daicho.web.routes.tenant.operations import build_admin_operations
@@ -37,8 +38,6 @@ NO_BODY = ("204", "304")
 """Statuses of answers without a body."""
 SECURITY_SCHEME = "token"
 """The token. An operation that requires a role names it next to the scheme."""
-WRITTEN = "Input"
-"""The end of the name of a schema for bodies, if there is one for answers too."""
 
 ABOUT = """The entities and queries of this stack.
 
@@ -53,6 +52,8 @@ ABOUT = """The entities and queries of this stack.
 - **Problems** are RFC 9457 documents. Their `type` is the address of a page that describes the
   problem and its remedy. `/problems` lists all of them. The gateway itself answers 401, and 429
   or 503 under load, with `{"message": …}`.
+- **Integers** are written without a point and without an exponent. An id is part of a path: it
+  contains no slash, question mark, percent sign or U+FFFD.
 - **Booleans** in a query are `true` or `false`, also written `1` or `0`.
 - **HEAD** is answered wherever GET is: with the same status and headers, and no body.
 """
@@ -114,11 +115,10 @@ def describe_operations(
             "examples": [{"text": "A good year"}],
         }
     for body in {route.body.__name__ for route in served if route.body}:
-        schema = schemas.get(f"{body}{WRITTEN}", schemas[body])
-        if "properties" in schema:
-            schema["additionalProperties"] = False
+        _close(schemas, schemas.get(f"{body}{WRITTEN}", schemas[body]))
     schemas[gateway_answers.SCHEMA_NAME] = dict(gateway_answers.SCHEMA)
     mark_decimals(schemas, (model for route in served for model in _list_all_models(route)))
+    describe_selections(document, served)
     Examples(examples).add(document)
     document["info"]["description"] = ABOUT
     document["servers"] = [{"url": server or "/"}]
@@ -134,6 +134,23 @@ def describe_operations(
     }
     document["security"] = [{SECURITY_SCHEME: []}]
     return document
+
+
+def _close(schemas: dict[str, Any], value: Any) -> None:
+    """Let the schema of a body, and those of its members, admit no other properties."""
+    match value:
+        case {"$ref": str(reference)} if reference.startswith(SCHEMAS):
+            target = schemas[reference.removeprefix(SCHEMAS)]
+            if target.get("additionalProperties") is None:
+                _close(schemas, target)
+        case dict():
+            if "properties" in value:
+                value.setdefault("additionalProperties", False)
+            for member in [*value.values()]:
+                _close(schemas, member)
+        case list():
+            for member in value:
+                _close(schemas, member)
 
 
 def _list_all_models(operation: Operation) -> list[Any]:
@@ -223,13 +240,12 @@ def _name_schemas(document: dict[str, Any]) -> dict[str, Any]:
     document["components"]["schemas"] = {
         names[name]: schema | {"title": names[name]} for name, schema in schemas.items()
     }
-    prefix = "#/components/schemas/"
 
     def rename(value: Any) -> Any:
         match value:
-            case {"$ref": str(reference)} if reference.startswith(prefix):
-                name = reference.removeprefix(prefix)
-                return value | {"$ref": prefix + names.get(name, name)}
+            case {"$ref": str(reference)} if reference.startswith(SCHEMAS):
+                name = reference.removeprefix(SCHEMAS)
+                return value | {"$ref": SCHEMAS + names.get(name, name)}
             case dict():
                 return {key: rename(member) for key, member in value.items()}
             case list():

@@ -27,8 +27,15 @@ from daicho.web.schema.wire_types import render_instant
 
 MAX_BOUND_CHARACTERS = 40
 _BOUND = "A day (2026-11-21), a local time, or one with an offset."
-_BEGIN: Any = Annotated[str, Field(max_length=MAX_BOUND_CHARACTERS, examples=["2026-01-01"])]
-_END: Any = Annotated[str, Field(max_length=MAX_BOUND_CHARACTERS, examples=["2027-01-01"])]
+_FORM: dict[str, Any] = {"pattern": "^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}"}
+_BEGIN: Any = Annotated[
+    str,
+    Field(max_length=MAX_BOUND_CHARACTERS, examples=["2026-01-01"], json_schema_extra=_FORM),
+]
+_END: Any = Annotated[
+    str,
+    Field(max_length=MAX_BOUND_CHARACTERS, examples=["2027-01-01"], json_schema_extra=_FORM),
+]
 RANGE = (
     Parameter("from", _BEGIN, f"The beginning of the range. {_BOUND}"),
     Parameter("to", _END, f"The end of the range, which is not in it. {_BOUND}"),

@@ -6,6 +6,7 @@ values of a ``Literal``. Other text may contain a comma, so it is always one val
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -121,7 +122,9 @@ def _accept(parameter: Parameter, part: PartSpec) -> Parameter:
     if part.each or part.folded or not is_separable:
         return parameter
     single: Any = parameter.annotation
-    listed = Annotated[str, Field(pattern=f"^[^{SEPARATOR}]+({SEPARATOR}[^{SEPARATOR}]+)+$")]
+    one = f"({'|'.join(map(re.escape, map(str, literals)))})" if literals else f"[^{SEPARATOR}]+"
+    more = f"({SEPARATOR}{one}){{1,{MAX_VALUES - 1}}}"
+    listed = Annotated[str, Field(pattern=f"^{one}{more}$")]
     annotation = Annotated[Union[single, listed], WrapValidator(_Splitter(single))]  # noqa: UP007
     description = " ".join(filter(None, (parameter.description, _DESCRIPTION)))
     return SeveralParameter(parameter.name, annotation, description, single=single)

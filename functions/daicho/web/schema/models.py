@@ -20,6 +20,7 @@ from daicho.declare.rules.roles import OWNER
 from daicho.declare.rules.rule_set import Frozen
 from daicho.items.json_pairs import write_plainly
 from daicho.items.projection import View
+from daicho.layout.sections import MAX_SECTION_NAME_BYTES
 from daicho.web.schema.model_refs import ModelRef
 from daicho.web.schema.wire_types import (
     ADDRESSABLE,
@@ -207,7 +208,8 @@ def _choose_body_type(entity: type[Entity], name: str, in_paths: Collection[str]
     """The type of a field in a body. A value that would have no address is refused."""
     annotation, split_field = _choose_type(entity, name, to_json_type), entity.split_field_
     if split_field is not None and name == split_field.name:
-        return Annotated[annotation, ADDRESSABLE]
+        names: Any = {"propertyNames": {"minLength": 1, "maxLength": MAX_SECTION_NAME_BYTES}}
+        return Annotated[annotation, ADDRESSABLE, Field(json_schema_extra=names)]
     return Annotated[annotation, ADDRESSABLE] if name in in_paths else annotation
 
 

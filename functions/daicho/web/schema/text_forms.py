@@ -15,15 +15,16 @@ from pydantic_core import PydanticCustomError
 
 from daicho.plan.parts import list_range_labels
 
-_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_YEAR = "(?!0000)[0-9]{4}"
+_DAY = f"{_YEAR}-[0-9]{{2}}-[0-9]{{2}}"
 _HOUR = _DAY + "T[0-9]{2}:[0-9]{2}Z"
 _FORMS: Mapping[str, tuple[str, str, str]] = {
     "hour": (_HOUR, "an hour by its beginning in UTC", "2026-11-21T05:00Z"),
     "day": (_DAY, "a day", "2026-11-21"),
     "week": (_DAY, "a week by its first day", "2026-11-16"),
-    "month": ("[0-9]{4}-(0[1-9]|1[0-2])", "a month", "2026-11"),
-    "quarter": ("[0-9]{4}-Q[1-4]", "a quarter", "2026-Q4"),
-    "year": ("[0-9]{4}", "a year", "2026"),
+    "month": (f"{_YEAR}-(0[1-9]|1[0-2])", "a month", "2026-11"),
+    "quarter": (f"{_YEAR}-Q[1-4]", "a quarter", "2026-Q4"),
+    "year": (_YEAR, "a year", "2026"),
 }
 """By unit: the pattern of the name of a bucket, what it is in words, and an example."""
 

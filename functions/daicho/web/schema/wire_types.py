@@ -232,9 +232,15 @@ def unite_types(*members: Any) -> Any:
 
 
 def add_limits(annotation: Any, limits: Sequence[Any]) -> Any:
-    """The type with limits, which precede its validators so that JSON Schema shows them."""
+    """The type with limits, which precede its validators so that JSON Schema shows them.
+
+    Of a union with None they are limits of its other members.
+    """
     if not limits:
         return annotation
+    if admits_none(annotation):
+        members = (each for each in typing.get_args(annotation) if each is not type(None))
+        return unite_types(*(add_limits(each, limits) for each in members), type(None))
     if typing.get_origin(annotation) is Annotated:
         inner, *more = typing.get_args(annotation)
         return Annotated[(inner, *limits, *more)]

@@ -89,7 +89,7 @@ def test_the_library_and_what_is_somebodys_own_remain(copy: Path) -> None:
     hooks = (copy / ".pre-commit-config.yaml").read_text("utf-8")
     assert "mypy app.py functions infra supply_chain daicho_cli tests examples\n" in hooks
     workflow = (copy / ".github/workflows/long.yml").read_text("utf-8")
-    assert "target: [trials, delivery-soak, mutation-check]\n" in workflow
+    assert "target: [trials, fuzz, isolation, delivery-soak, mutation-check]\n" in workflow
     notice = (copy / "NOTICE").read_text("utf-8")
     assert "documented.toml" in notice
     assert "UNICODE LICENSE V3" in notice

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import json
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, Field, WithJsonSchema, create_model
 
 from daicho.declare.entity import Entity
 from daicho.declare.expires import Expires
@@ -77,11 +77,11 @@ def build_archive_operations(daicho: Daicho) -> list[Operation]:
     def list_rows(call: Call) -> Reply:
         return _list_rows(call, archived)
 
-    instant = to_text_type(dt.datetime)
+    since, until = _build_range_types(to_text_type(dt.datetime))
     selected = (
         Parameter("entity", names, "The entity of the items."),
-        Parameter("since", instant, _SINCE),
-        Parameter("until", instant, _UNTIL),
+        Parameter("since", since, _SINCE),
+        Parameter("until", until, _UNTIL),
     )
     query = QueryVariant(
         "Archive.list",
@@ -112,18 +112,27 @@ def build_archive_operations(daicho: Daicho) -> list[Operation]:
     ]
 
 
+def _build_range_types(instant: Any) -> tuple[Any, Any]:
+    """The types of the bounds of a range, with examples of which one is before the other."""
+    bounds = ("2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z")
+    schemas = ({"type": "string", "format": "date-time", "examples": [each]} for each in bounds)
+    since, until = (Annotated[instant, WithJsonSchema(schema)] for schema in schemas)
+    return since, until
+
+
 def _build_body_model(names: Any) -> type[BaseModel]:
-    instant = to_json_type(dt.datetime)
+    since, until = _build_range_types(to_json_type(dt.datetime))
     fields: dict[str, Any] = {
         "entity": (names, Field(description="The entity of the items.")),
-        "since": (instant, Field(description=_SINCE)),
-        "until": (instant, Field(description=_UNTIL)),
+        "since": (since, Field(description=_SINCE)),
+        "until": (until, Field(description=_UNTIL)),
         "key": (
             str | None,
             Field(
                 None,
                 max_length=MAX_KEY_CHARACTERS,
                 description="Restores only the item with this key.",
+                examples=[None],
             ),
         ),
         "dry_run": (bool, Field(False, description="Counts what a restore would do.")),

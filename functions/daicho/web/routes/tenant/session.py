@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from daicho.query.access import Access
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.tenants.archive_source import ArchiveSource
-from daicho.tenants.lifecycle import Tenants
+from daicho.tenants.lifecycle import Tenants, guard_table
 from daicho.tenants.tenant_jobs import TenantJobs
 
 
@@ -26,4 +28,5 @@ class TenantSession:
     @property
     def jobs(self) -> TenantJobs:
         """Its jobs."""
-        return TenantJobs(self.tenants, self.tenant, self.subject)
+        own = replace(self.tenants, store=guard_table(self.tenants.store, self.tenant))
+        return TenantJobs(own, self.tenant, self.subject)
