@@ -41,6 +41,7 @@ from daicho.runtime.clock import utc_now
 from daicho.runtime.settings import UPLOAD_SECONDS
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
+from daicho.storage.capacity import CapacityUnits
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
 from daicho.write.counter_writer import CounterSettings
@@ -479,6 +480,11 @@ class Book:
     def sign_download(self, item: Entity, field: str) -> SignedRequest:
         """Sign a request that gets the object of an item: valid for an hour."""
         return self._tools.objects.sign_download(item, field)
+
+    @property
+    def units(self) -> CapacityUnits:
+        """What its requests consume, if its table counts them (`Table.with_metering`)."""
+        return self._table.units
 
     @property
     def has_no_writes(self) -> bool:

@@ -159,6 +159,7 @@ class Api(Construct):
                 # means relative to wherever the page was loaded from.
                 "API_URL": settings.address,
                 "UPLOAD_SECONDS": str(settings.upload_seconds),
+                "TENANT_LIMITS": settings.all_limits.render(),
                 "JOB_MACHINE": state_machine,
                 "DOMAIN_PACKAGE": shared.project.domains,
                 # Pydantic reads the metadata of all packages to find plugins: a tenth of its

@@ -25,6 +25,7 @@ from daicho.cdk.context_options import (
 from daicho.errors import SettingsError
 from daicho.plan.disabled import RETIREMENT_S
 from daicho.runtime.settings import MIN_FILTER_SPREAD_S, UPLOAD_SECONDS
+from daicho.runtime.tenant_limits import Limits, TenantLimits
 
 LOCALLY = "deploy it with daicho local up (make up), which passes them"
 CUSTOM_DOMAIN_OPTIONS = ("domain_name", "certificate_arn", "hosted_zone_id")
@@ -91,6 +92,8 @@ class Settings:
     topic; both may be given. The topic `NO_TOPIC` means that something else reads the states of
     the alarms. ``runbook_url``: the page that the description of each alarm links to.
     ``concurrency_quota``: the account's quota of concurrent executions.
+    ``limits``: what a tenant may consume; by default half of the stage's requests, and the units of
+    `Limits`. ``tenant_limits``: other limits, by tenant.
     """
 
     stage: str
@@ -120,6 +123,8 @@ class Settings:
     alarm_topic: str | None = None
     runbook_url: str = "docs/how-to/respond-to-alarms.md"
     concurrency_quota: int = 1_000
+    limits: Limits | None = None
+    tenant_limits: Mapping[str, Limits] = field(default_factory=dict)
     account: str | None = None
     region: str | None = None
 
@@ -177,6 +182,12 @@ class Settings:
     def query_gigabytes(self) -> int:
         """What a single query of the archive may read before it is ended."""
         return 100 if self.is_production else 10
+
+    @property
+    def all_limits(self) -> TenantLimits:
+        """What each tenant may consume."""
+        default = self.limits or Limits(requests=max(1, self.requests_per_second // 2))
+        return TenantLimits(default, self.tenant_limits)
 
     @property
     def request_burst(self) -> int:
@@ -243,6 +254,7 @@ class Settings:
     def _list_problems(self) -> Iterator[str]:
         domain = (self.domain_name, self.certificate_arn, self.hosted_zone_id)
         yield from self.identity.list_problems()
+        yield from self.all_limits.list_problems()
         yield from list_origin_problems(self.cors_origins)
         yield from list_window_problems("project_window_seconds", self.project_window_seconds)
         yield from list_custom_domain_problems(*domain, self.region)

@@ -21,6 +21,7 @@ with pause_garbage_collection():
     from daicho.storage.item_cache import ItemCache
     from daicho.tenants.archive_source import ArchiveSource
     from daicho.tenants.lifecycle import Tenants
+    from daicho.tenants.quotas import Quotas
     from daicho.write.counter_writer import CounterSettings
 
 
@@ -33,18 +34,24 @@ def build(
     settings = Settings.parse(environ, "DIRTY_SHARDS", "JOB_MACHINE", "OBJECT_BUCKET")
     table = dependencies.table(settings.table_name)
     once = dependencies.table(settings.table_name, attempts=1)
-    counters = CounterSettings(once, settings.dirty_shards, dependencies.random)
     daicho = Daicho.discover(import_module(settings.domain_package), settings.migration_package)
     ledger = daicho.check_locked(ledger or Ledger.load_newest(settings.lock_file))
     table = OlderWriters(table, ledger, dependencies.sleep).announce_writes(table)
     now, bucket = dependencies.now, cache(lambda: dependencies.bucket(settings.object_bucket))
     item_cache, upload_seconds = ItemCache(now), settings.upload_seconds
-    book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, counter_settings=counters)
+    book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket)
+    limits = settings.tenant_limits
+    quotas = None if limits is None else Quotas(once, limits, now, dependencies.run_aside)
 
     def open_book(access: Access) -> Book:
-        return book(table, ledger, access.tenant, access=access, upload_seconds=upload_seconds)
+        own = table if quotas is None else table.with_metering()
+        own_once = once if quotas is None else once.with_metering(own.units)
+        counters = CounterSettings(own_once, settings.dirty_shards, dependencies.random)
+        opened = partial(book, own, ledger, access.tenant, access=access)
+        return opened(counter_settings=counters, upload_seconds=upload_seconds)
 
-    tenants = Tenants(table, item_cache, dependencies.machine(settings.job_machine), now)
+    machine = dependencies.machine(settings.job_machine)
+    tenants = Tenants(table, item_cache, machine, now, quotas)
     archive = ArchiveSource.find(ledger, dependencies.bucket, settings.archive_bucket)
     title, claim_names = ledger.project or "Daicho", settings.claim_names
 

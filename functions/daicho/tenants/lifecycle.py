@@ -17,16 +17,18 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
+from daicho.tenants.quotas import Quotas
 
 
 @dataclass(frozen=True)
 class Tenants:
-    """The tenants of one table. Threads may share it."""
+    """The tenants of one table. Threads may share it. ``quotas``: None if there are none."""
 
     store: Table
     item_cache: ItemCache
     machine: StateMachine
     now: Callable[[], dt.datetime]
+    quotas: Quotas | None = None
 
     def check_open(self, tenant: str) -> None:
         """Let a request of a tenant pass.

@@ -47,7 +47,7 @@ class HttpApi:
         """Answer an event."""
         incoming = self.request_type(event, self._claim_names)
         is_head = incoming.method == "HEAD"
-        reply = self._answer(incoming.to_get() if is_head else incoming)
+        reply = self.answer(incoming.to_get() if is_head else incoming)
         kind = {} if reply.body is None else {"Content-Type": reply.content_type}
         return {
             "statusCode": reply.status,
@@ -74,7 +74,8 @@ class HttpApi:
         for operation in operations:
             self.routes.add(operation.method, operation.path, Endpoint(operation, open_book))
 
-    def _answer(self, request: HttpRequest) -> Reply:
+    def answer(self, request: HttpRequest) -> Reply:
+        """Answer a request; every error is a problem."""
         try:
             self.check_access(request)
             request.check()

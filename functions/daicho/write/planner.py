@@ -351,11 +351,14 @@ class ItemPlanner:
             ttl = compute_ttl(plan, {**image, **kept}, now)
             image = {name: value for name, value in image.items() if name != "ttl"}
             image |= {} if ttl is None else {"ttl": ttl}
-        field_changes.check_image(plan, image)
+        derived_units = field_changes.check_image(plan, image, predecessor)
         key = get_key(image)
         if entity.object_fields_:
             check_object_keys(entity, key, plan.key.fields[-1])
-        return PlannedWrite(entity, plan, key, fields, image, predecessor or {}, renews_expiry)
+        return PlannedWrite(
+            *(entity, plan, key, fields, image, predecessor or {}, renews_expiry),
+            derived_units=derived_units,
+        )
 
     def _build_fields(
         self, item: E, now: dt.datetime, given: Collection[str] = ()

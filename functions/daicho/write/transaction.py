@@ -38,7 +38,7 @@ from daicho.storage.requests import (
     get_write_key,
 )
 from daicho.write import conditions
-from daicho.write.field_changes import PlannedWrite
+from daicho.write.field_changes import PlannedWrite, estimate_removal
 from daicho.write.planner import ItemPlanner
 from daicho.write.refusals import CHANGED_MEANWHILE, build_reference_not_found, select_live
 from daicho.write.sender import Sender
@@ -163,7 +163,10 @@ class Transaction:
         key, now = self._key_resolver.resolve_key(ref), self._clock()
         if key is None:
             raise build_not_found(ref)
-        self._planner.check_existing(ref, self._read_image(ref.entity, key), now, if_match)
+        existing = self._read_image(ref.entity, key)
+        stored = self._planner.check_existing(ref, existing, now, if_match)
+        plan = self._planner.get_entity_plan(ref.entity)
+        self._table.units.derived += estimate_removal(plan, stored)
         self.images[key] = None
         if ref.entity.versioned_:
             self._stage_versions(self._versions.build_removal(key, now))
@@ -285,6 +288,7 @@ class Transaction:
     def _stage(self, planned: PlannedWrite[E], now: dt.datetime) -> E:
         """Keep a planned write for the commit, and return the item as it will be."""
         image = planned.build_successor()
+        self._table.units.derived += planned.derived_units
         self._check_references(planned.entity, planned.key, image)
         if planned.entity.versioned_:
             image, versions = self._versions.build_next(planned.key, image, now)

@@ -20,6 +20,8 @@ from urllib.parse import unquote, unquote_plus
 from daicho.declare.rules.caller import Caller
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.token_claims import COGNITO_CLAIMS, TENANT, ClaimNames
+from daicho.storage.capacity import CapacityUnits
+from daicho.tenants.quota import Usage
 from daicho.web.http.problems import HttpError
 from daicho.web.schema import addresses
 from daicho.write.idempotency import IdempotentRequest
@@ -71,6 +73,30 @@ def split_groups(claim: object) -> list[str]:
         return [claim]
     group = claim[1:-1]
     return [group] if group and " " not in group else []
+
+
+class Consumption:
+    """What one request consumes. ``units``: those of each book that answers it.
+
+    ``is_admitted``: the quota of its tenant has let it pass. ``is_repeat``: its answer was stored
+    under its Idempotency-Key.
+    """
+
+    def __init__(self) -> None:
+        self.units: list[CapacityUnits] = []
+        self.is_admitted = self.is_repeat = False
+
+    def sum_up(self, sent: str, answered: str) -> Usage:
+        """What the quota is charged. A repeat is no further request, and has written nothing.
+
+        ``sent``, ``answered``: the bodies.
+        """
+        return Usage(
+            0 if self.is_repeat else 1,
+            sum(units.read for units in self.units),
+            sum(units.written + units.derived for units in self.units),
+            len(sent.encode(errors="replace")) + len(answered.encode(errors="replace")),
+        )
 
 
 MAX_BODY_BYTES = 6 * 1024 * 1024
@@ -194,6 +220,11 @@ class HttpRequest:
             HttpError: see `tenant`.
         """
         return Caller(self.user, self.roles, self.tenant)
+
+    @cached_property
+    def consumption(self) -> Consumption:
+        """What it consumes; filled in while it is answered."""
+        return Consumption()
 
     @property
     def user(self) -> str:
