@@ -41,7 +41,6 @@ from daicho.runtime.clock import utc_now
 from daicho.runtime.settings import UPLOAD_SECONDS
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
-from daicho.storage.capacity import CapacityUnits
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
 from daicho.write.counter_writer import CounterSettings
@@ -482,9 +481,13 @@ class Book:
         return self._tools.objects.sign_download(item, field)
 
     @property
-    def units(self) -> CapacityUnits:
-        """What its requests consume, if its table counts them (`Table.with_metering`)."""
-        return self._table.units
+    def consumed(self) -> tuple[float, float]:
+        """Read and write units, if its table counts them (`Table.with_metering`).
+
+        With an estimate of what derives from its writes.
+        """
+        units = self._table.units
+        return units.read, units.written + self._tools.derived_units
 
     @property
     def has_no_writes(self) -> bool:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 
 with pause_garbage_collection():
-    from daicho.book.book import Book
     from daicho.declare.registry import Daicho
+    from daicho.handlers.wiring.books import Books
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.http_functions import build_on_first_request, with_telemetry
     from daicho.handlers.wiring.invocation import Handler
     from daicho.plan import Ledger
-    from daicho.query.access import Access
     from daicho.release.older_writers import OlderWriters
     from daicho.runtime.settings import Settings
     from daicho.storage.item_cache import ItemCache
     from daicho.tenants.archive_source import ArchiveSource
     from daicho.tenants.lifecycle import Tenants
     from daicho.tenants.quotas import Quotas
-    from daicho.write.counter_writer import CounterSettings
 
 
 def build(
@@ -37,28 +35,19 @@ def build(
     daicho = Daicho.discover(import_module(settings.domain_package), settings.migration_package)
     ledger = daicho.check_locked(ledger or Ledger.load_newest(settings.lock_file))
     table = OlderWriters(table, ledger, dependencies.sleep).announce_writes(table)
-    now, bucket = dependencies.now, cache(lambda: dependencies.bucket(settings.object_bucket))
-    item_cache, upload_seconds = ItemCache(now), settings.upload_seconds
-    book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket)
-    limits = settings.tenant_limits
-    quotas = None if limits is None else Quotas(once, limits, now, dependencies.run_aside)
-
-    def open_book(access: Access) -> Book:
-        own = table if quotas is None else table.with_metering()
-        own_once = once if quotas is None else once.with_metering(own.units)
-        counters = CounterSettings(own_once, settings.dirty_shards, dependencies.random)
-        opened = partial(book, own, ledger, access.tenant, access=access)
-        return opened(counter_settings=counters, upload_seconds=upload_seconds)
-
+    item_cache, limits = ItemCache(dependencies.now), settings.tenant_limits
+    books = Books(settings, table, once, ledger, item_cache, dependencies)
+    aside = (dependencies.now, dependencies.run_aside)
+    quotas = None if limits is None else Quotas(once, limits, *aside)
     machine = dependencies.machine(settings.job_machine)
-    tenants = Tenants(table, item_cache, machine, now, quotas)
+    tenants = Tenants(table, item_cache, machine, dependencies.now, quotas)
     archive = ArchiveSource.find(ledger, dependencies.bucket, settings.archive_bucket)
     title, claim_names = ledger.project or "Daicho", settings.claim_names
 
     def build_api() -> Handler:
         from daicho.web.api import Api  # noqa: PLC0415  # it loads the routes
 
-        api = partial(Api, daicho, open_book, server=settings.api_url, console=settings.console)
+        api = partial(Api, daicho, books.open, server=settings.api_url, console=settings.console)
         return api(tenants=tenants, title=title, claim_names=claim_names, archive=archive)
 
     return with_telemetry(build_on_first_request(build_api), traced=settings.stage != "local")

@@ -20,12 +20,10 @@ class CapacityUnits:
     """Read and write units that some requests consumed; threads may share it.
 
     The units of a refused condition are not included: DynamoDB bills but does not report them.
-    ``derived``: an estimate of the write units that will derive from the writes.
     """
 
     def __init__(self) -> None:
         self.read = self.written = 0.0
-        self.derived = 0
         self._lock = Lock()
 
     def add(self, request: str, answer: Mapping[str, Any]) -> None:

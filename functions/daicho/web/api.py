@@ -110,7 +110,7 @@ class Api(HttpApi):
             self._tenants.check_open(caller.tenant)
         book = self._open_caller_book(Access(caller, self._access_rules))
         if self._quotas is not None:
-            request.consumption.units.append(book.units)
+            request.consumption.books.append(book)
         return book
 
     def _open_session(self, request: HttpRequest) -> TenantSession:

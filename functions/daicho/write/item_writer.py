@@ -142,7 +142,7 @@ class ItemWriter:
                 write = conditions.if_unchanged(existing).to_put(image)
                 with suppress(ConditionFailedError):
                     self.sender.send_one(new.key, write)
-                    self.table.units.derived += planned.derived_units
+                    self.sender.derived_units += planned.derived_units
                     return mapper.to_item(planned.entity, image, self.key_resolver.ledger)
         raise Raced
 
@@ -186,7 +186,7 @@ class ItemWriter:
             raise
         if removed is not None:
             plan = self.planner.get_entity_plan(ref.entity)
-            self.table.units.derived += estimate_removal(plan, removed)
+            self.sender.derived_units += estimate_removal(plan, removed)
 
     def restore(self, ref: ItemRef[E], *, if_match: int | str | None) -> E:
         """See `Book.restore`."""
@@ -265,7 +265,7 @@ class ItemWriter:
                     self.planner.check_replaceable(new, existing, now)
                 raise error(explain_taken(new.entity, existing, now)) from refused
             self.sender.attempted += 1
-        self.table.units.derived += new.derived_units
+        self.sender.derived_units += new.derived_units
         return new.to_item(self.key_resolver.ledger)
 
     def _update(self, planned: PlannedWrite[E], write: Update) -> E:
@@ -278,6 +278,6 @@ class ItemWriter:
                 # Attributes of older code may leave no room.
                 build_successor(planned.entity, planned.image, existing)
             raise
-        self.table.units.derived += planned.derived_units
+        self.sender.derived_units += planned.derived_units
         stored = planned.image if image is None else image
         return mapper.to_item(planned.entity, stored, self.key_resolver.ledger)

@@ -166,7 +166,7 @@ class Transaction:
         existing = self._read_image(ref.entity, key)
         stored = self._planner.check_existing(ref, existing, now, if_match)
         plan = self._planner.get_entity_plan(ref.entity)
-        self._table.units.derived += estimate_removal(plan, stored)
+        self._sender.derived_units += estimate_removal(plan, stored)
         self.images[key] = None
         if ref.entity.versioned_:
             self._stage_versions(self._versions.build_removal(key, now))
@@ -288,7 +288,7 @@ class Transaction:
     def _stage(self, planned: PlannedWrite[E], now: dt.datetime) -> E:
         """Keep a planned write for the commit, and return the item as it will be."""
         image = planned.build_successor()
-        self._table.units.derived += planned.derived_units
+        self._sender.derived_units += planned.derived_units
         self._check_references(planned.entity, planned.key, image)
         if planned.entity.versioned_:
             image, versions = self._versions.build_next(planned.key, image, now)

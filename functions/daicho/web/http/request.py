@@ -14,17 +14,19 @@ import re
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import chain
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import unquote, unquote_plus
 
 from daicho.declare.rules.caller import Caller
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.token_claims import COGNITO_CLAIMS, TENANT, ClaimNames
-from daicho.storage.capacity import CapacityUnits
 from daicho.tenants.quota import Usage
 from daicho.web.http.problems import HttpError
 from daicho.web.schema import addresses
 from daicho.write.idempotency import IdempotentRequest
+
+if TYPE_CHECKING:
+    from daicho.book.book import Book
 
 Claims = Mapping[str, Any]
 """The claims of a token, which the gateway has checked, by their names."""
@@ -76,14 +78,14 @@ def split_groups(claim: object) -> list[str]:
 
 
 class Consumption:
-    """What one request consumes. ``units``: those of each book that answers it.
+    """What one request consumes. ``books`` answer it: one for each attempt.
 
     ``is_admitted``: the quota of its tenant has let it pass. ``is_repeat``: its answer was stored
     under its Idempotency-Key.
     """
 
     def __init__(self) -> None:
-        self.units: list[CapacityUnits] = []
+        self.books: list[Book] = []
         self.is_admitted = self.is_repeat = False
 
     def sum_up(self, sent: str, answered: str) -> Usage:
@@ -91,10 +93,11 @@ class Consumption:
 
         ``sent``, ``answered``: the bodies.
         """
+        units = [book.consumed for book in self.books]
         return Usage(
             0 if self.is_repeat else 1,
-            sum(units.read for units in self.units),
-            sum(units.written + units.derived for units in self.units),
+            sum(read for read, _ in units),
+            sum(written for _, written in units),
             len(sent.encode(errors="replace")) + len(answered.encode(errors="replace")),
         )
 
