@@ -28,7 +28,8 @@ class Books:
     dependencies: Dependencies
 
     @cached_property
-    def _object_bucket(self) -> Bucket:
+    def bucket(self) -> Bucket:
+        """The bucket with the objects of items."""
         return self.dependencies.bucket(self.settings.object_bucket)
 
     def open(self, access: Access) -> Book:
@@ -43,7 +44,7 @@ class Books:
             clock=dependencies.now,
             item_cache=self.item_cache,
             counter_settings=CounterSettings(once, settings.dirty_shards, dependencies.random),
-            bucket=lambda: self._object_bucket,
+            bucket=lambda: self.bucket,
             access=access,
             upload_seconds=settings.upload_seconds,
         )
