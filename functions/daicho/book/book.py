@@ -484,10 +484,10 @@ class Book:
     def consumed(self) -> tuple[float, float]:
         """Read and write units, if its table counts them (`Table.with_metering`).
 
-        With an estimate of what derives from its writes.
+        With one unit for each vote, and an estimate of what derives from its writes.
         """
         units = self._table.units
-        return units.read, units.written + self._tools.derived_units
+        return units.read, units.written + self._votes + self._tools.derived_units
 
     @property
     def has_no_writes(self) -> bool:

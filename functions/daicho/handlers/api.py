@@ -20,7 +20,8 @@ with pause_garbage_collection():
     from daicho.storage.item_cache import ItemCache
     from daicho.tenants.archive_source import ArchiveSource
     from daicho.tenants.lifecycle import Tenants
-    from daicho.tenants.quotas import Quotas
+    from daicho.tenants.quotas import Quotas, run_aside, run_inline
+    from daicho.write.counter_writer import CounterSettings
 
 
 def build(
@@ -36,9 +37,10 @@ def build(
     ledger = daicho.check_locked(ledger or Ledger.load_newest(settings.lock_file))
     table = OlderWriters(table, ledger, dependencies.sleep).announce_writes(table)
     item_cache, limits = ItemCache(dependencies.now), settings.tenant_limits
-    books = Books(settings, table, once, ledger, item_cache, dependencies)
-    aside = (dependencies.now, dependencies.run_aside)
-    quotas = None if limits is None else Quotas(once, limits, *aside)
+    counters = CounterSettings(once, settings.dirty_shards, dependencies.random)
+    books = Books(settings, table, counters, ledger, item_cache, dependencies)
+    start = run_inline if dependencies.parallelism == 1 else run_aside
+    quotas = Quotas(once, limits, dependencies.now, start) if limits else None
     machine = dependencies.machine(settings.job_machine)
     tenants = Tenants(table, item_cache, machine, dependencies.now, quotas)
     archive = ArchiveSource.find(ledger, dependencies.bucket, settings.archive_bucket)

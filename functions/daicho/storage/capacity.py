@@ -28,9 +28,11 @@ class CapacityUnits:
 
     def add(self, request: str, answer: Mapping[str, Any]) -> None:
         """Count the units that an answer reports for its request."""
-        consumed = answer.get("ConsumedCapacity") or []
-        entries = [consumed] if isinstance(consumed, Mapping) else consumed
-        units = sum(float(entry.get("CapacityUnits", 0.0)) for entry in entries)
+        consumed = answer.get("ConsumedCapacity")
+        if type(consumed) is dict:  # the usual case: each request of the API counts its units
+            units = float(consumed.get("CapacityUnits", 0.0))
+        else:
+            units = sum(float(entry.get("CapacityUnits", 0.0)) for entry in consumed or ())
         with self._lock:
             if request in WRITES:
                 self.written += units
@@ -57,7 +59,8 @@ class MeteredResult:
         request = getattr(self._client, name)
 
         def metered(**parameters: Any) -> Any:
-            answer = request(**{**parameters, "ReturnConsumedCapacity": "TOTAL"})
+            parameters["ReturnConsumedCapacity"] = "TOTAL"
+            answer = request(**parameters)
             self._units.add(name, answer)
             return answer
 

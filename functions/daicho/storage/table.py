@@ -248,9 +248,9 @@ class Table:
         client: Any = _AnnouncingClient(self._client, announce)
         return Table(client, self.name, self.units)
 
-    def with_metering(self, units: CapacityUnits | None = None) -> Table:
-        """The same table, whose ``units`` count what its requests take; those given, or new."""
-        units = units or CapacityUnits()
+    def with_metering(self) -> Table:
+        """The same table, whose ``units`` count what its requests take."""
+        units = CapacityUnits()
         client: Any = MeteredResult(self._client, units)
         return Table(client, self.name, units)
 

@@ -5,30 +5,32 @@ Each limit is a rate, and the record of a tenant has one number for it: the theo
 its share of a second, from now or from where it is, whichever is later. The tenant is over the
 limit while ``until`` is more than ``burst_seconds`` ahead. Times are microseconds since 1970.
 
-A process knows the record as it was when it last added to it. It decides by that and by its own
-debt: what it has let through since. `docs/explanation/quotas.md` has the error of it.
+A process moves a copy of these times, and collects a debt: what it has let through and not added to
+the record yet. When it adds the debt, it learns what others have added.
+`docs/explanation/quotas.md` has the error of that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.tenant_limits import RATES, Limits
 from daicho.storage.attributes import Image, from_value
 
 MICROSECONDS = 1_000_000
-MAX_DEBT = 20
-"""Requests that a process lets through before it adds them to the record. An addition takes one
-write unit, and one more if the record is not as expected: 0.1 for each of these requests."""
-DEBT_SHARE = 5
-"""A debt of this part of the burst is added too, after however few requests."""
+MIN_DEBT, MAX_DEBT = 20, 100
+"""A process adds its debt to the record after a hundredth of the requests of a burst, but between
+these numbers. An addition takes one write unit, and another one if the record is not as expected:
+at most 0.1 for each request."""
+DEBT_SHARE = 10
+"""This part of a burst is added too, after however few requests."""
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(NamedTuple):
     """What a tenant consumed. ``bytes``: of the bodies of requests and of answers.
 
     ``write_units`` contains an estimate of what derives from the writes. ``refused``: the requests
@@ -41,27 +43,13 @@ class Usage:
     bytes: int = 0
     refused: int = 0
 
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.requests + other.requests,
-            self.read_units + other.read_units,
-            self.write_units + other.write_units,
-            self.bytes + other.bytes,
-            self.refused + other.refused,
-        )
-
-    @property
-    def rates(self) -> tuple[float, float, float]:
-        """What is limited, in the order of `RATES`."""
-        return self.requests, self.read_units, self.write_units
-
     @classmethod
     def from_image(cls, record: Image) -> Usage:
         """What a record contains."""
         return cls(**{name: _read_number(record, name) for name in USAGE_NAMES})
 
 
-USAGE_NAMES = (*RATES, "bytes", "refused")
+USAGE_NAMES = Usage._fields
 _UNTIL = tuple(f"until_{name}" for name in RATES)
 """The attributes of a record that have the time of a limit."""
 
@@ -77,61 +65,73 @@ class Excess:
 class Account:
     """A tenant in one process. It is not safe to share by threads: see `Quotas`.
 
-    ``day``: that of the record which is known; empty if none is.
+    ``day``: that of the record which is known; empty if none is. ``is_due``: the debt is worth a
+    request that adds it to the record. ``refused``: the requests since the last addition.
     """
 
     def __init__(self, limits: Limits) -> None:
-        self.limits, self.debt, self.day, self.is_sending = limits, Usage(), "", False
+        self.limits, self.day, self.is_due, self.is_sending = limits, "", False, False
+        self.refused = 0
         self._rates = (limits.requests, limits.read_units, limits.write_units)
-        self._until, self._burst = [0, 0, 0], limits.burst_seconds * MICROSECONDS
+        self._costs = tuple(MICROSECONDS / rate for rate in self._rates)
+        self._burst = limits.burst_seconds * MICROSECONDS
         most = [rate * limits.burst_seconds / DEBT_SHARE for rate in self._rates]
-        self._max_debt = (min(most[0], MAX_DEBT), most[1], most[2])
+        requests = min(MAX_DEBT, max(MIN_DEBT, most[0] * DEBT_SHARE / 100))
+        self.max_debt = (requests, most[1], most[2])
+        self._debt: list[Any] = [0, 0.0, 0.0, 0]
+        self._until, self._known = [0.0, 0.0, 0.0], [0, 0, 0]
+        self._now = 0.0
 
-    def find_excess(self, now: int) -> Excess | None:
+    def find_excess(self, now: float) -> Excess | None:
         """The limit that is exceeded for the longest time, or None."""
-        ahead = self._measure(now)
-        furthest = max(ahead)
-        if furthest <= self._burst:
+        self._now, most = now, now + self._burst
+        requests, reads, writes = until = self._until
+        if requests <= most and reads <= most and writes <= most:
             return None
-        seconds = ceil((furthest - self._burst) / MICROSECONDS)
-        return Excess(RATES[ahead.index(furthest)], seconds)
+        furthest = max(until)
+        seconds = ceil((furthest - most) / MICROSECONDS)
+        return Excess(RATES[until.index(furthest)], seconds)
 
-    def list_available(self, now: int) -> tuple[int, ...]:
+    def charge(self, requests: int, reads: float, writes: float, size: int) -> None:
+        """Add what was consumed, at the time of the last `find_excess`, to the debt."""
+        debt, until, now = self._debt, self._until, self._now
+        of_requests, of_reads, of_writes = self._costs
+        debt[0] += requests
+        debt[1] += reads
+        debt[2] += writes
+        debt[3] += size
+        until[0] = max(until[0], now) + requests * of_requests
+        until[1] = max(until[1], now) + reads * of_reads
+        until[2] = max(until[2], now) + writes * of_writes
+        most = self.max_debt
+        self.is_due = debt[0] >= most[0] or debt[1] >= most[1] or debt[2] >= most[2]
+
+    def list_available(self, now: float) -> tuple[int, ...]:
         """What the tenant may consume at once now, of each limit."""
-        left = [max(0, self._burst - ahead) for ahead in self._measure(now)]
-        return tuple(us * rate // MICROSECONDS for us, rate in zip(left, self._rates, strict=True))
+        ahead = [max(0.0, until - now) for until in self._until]
+        left = zip(ahead, self._costs, strict=True)
+        return tuple(int(max(0.0, self._burst - us) / cost) for us, cost in left)
 
     @property
-    def is_debt_large(self) -> bool:
-        """Whether the debt is worth a request that adds it to the record."""
-        requests, reads, writes = self._max_debt
-        debt = self.debt
-        return debt.requests >= requests or debt.read_units >= reads or debt.write_units >= writes
+    def debt(self) -> Usage:
+        """What is not in the record yet."""
+        requests, reads, writes, size = self._debt
+        return Usage(requests, reads, writes, size, self.refused)
 
-    def take_debt(self, now: int) -> tuple[Usage, list[int]]:
-        """Take the debt, to add it to the record; and the times of the record as it is known.
+    def take_debt(self) -> tuple[Usage, list[int], list[int]]:
+        """Take the debt; by how much it moves the times, and the times of the known record.
 
         If the addition fails, this process alone remembers the debt.
         """
-        debt, known = self.debt, self._until
-        self._until = [now + ahead for ahead in self._measure(now)]
-        self.debt = Usage()
-        return debt, known
+        debt = self.debt
+        moves = [round(rate * cost) for rate, cost in zip(self._debt, self._costs, strict=False)]
+        self._debt, self.refused, self.is_due = [0, 0.0, 0.0, 0], 0, False
+        return debt, moves, self._known
 
     def learn(self, record: Image, day: str) -> None:
         """Take over the record of a day. Its times never go back, so the later one is newer."""
-        self.day = day
-        self._until = list(map(max, self._until, read_until(record)))
-
-    def charge(self, debt: Usage) -> list[int]:
-        """By how much a debt moves the time of each limit."""
-        parts = zip(debt.rates, self._rates, strict=True)
-        return [round(consumed * MICROSECONDS / rate) for consumed, rate in parts]
-
-    def _measure(self, now: int) -> list[int]:
-        """How far ahead the tenant is, by each limit."""
-        moves = self.charge(self.debt)
-        return [max(0, until - now) + move for until, move in zip(self._until, moves, strict=True)]
+        self.day, self._known = day, read_until(record)
+        self._until = list(map(max, self._until, self._known))
 
 
 def read_until(record: Image) -> list[int]:
@@ -140,7 +140,7 @@ def read_until(record: Image) -> list[int]:
 
 
 def build_addition(
-    known: Sequence[int], charges: Sequence[int], debt: Usage, now: int, new: Image | None
+    known: Sequence[int], moves: Sequence[int], debt: Usage, now: int, new: Image | None
 ) -> dict[str, Any]:
     """The update of a record: it adds a debt, on condition that the record is as expected.
 
@@ -148,23 +148,36 @@ def build_addition(
     compare it with ``now``: is it moved from where it is, or from now? ``new``: the attributes of a
     record that is expected to be absent.
     """
-    sets, adds = dict(new or {}), dict[str, Any]()
+    ahead = tuple(new is None and until > now for until in known)
+    moved = [
+        move if is_ahead else max(until, now) + move
+        for is_ahead, until, move in zip(ahead, known, moves, strict=True)
+    ]
+    values: dict[str, Any] = {}
+    for name, number in zip((*_UNTIL, *USAGE_NAMES), (*moved, *debt), strict=True):
+        values[f":{name}"] = {"N": str(round(number, 1))}
+    if new is None:
+        values[":now"] = {"N": str(now)}
+    else:
+        values |= {f":{name}": value for name, value in new.items()}
+    return {**_write_expressions(ahead, tuple(new or ())), "values": values}
+
+
+@lru_cache(maxsize=16)
+def _write_expressions(ahead: tuple[bool, ...], new: tuple[str, ...]) -> dict[str, Any]:
+    """The expressions of an update. ``ahead``: the times that are moved from where they are."""
+    sets, adds = [*new], [*USAGE_NAMES]
     conditions = ["attribute_not_exists(PK)"] if new else []
-    for name, until, charge in zip(_UNTIL, known, charges, strict=True):
-        if new or until <= now:
-            sets[name] = {"N": str(max(until, now) + charge)}
-            conditions += [] if new else [f"#{name} <= :now"]
-        else:
-            adds[name] = {"N": str(charge)}
-            conditions.append(f"#{name} > :now")
-    adds |= {name: {"N": str(round(getattr(debt, name), 1))} for name in USAGE_NAMES}
-    setting = "SET " + ", ".join(f"#{name} = :{name}" for name in sets) + " " if sets else ""
-    values = {f":{name}": value for name, value in (sets | adds).items()}
+    for name, is_ahead in zip(_UNTIL, ahead, strict=True):
+        (adds if is_ahead else sets).append(name)
+        if not new:
+            conditions.append(f"#{name} {'>' if is_ahead else '<='} :now")
+    setting = ", ".join(f"#{name} = :{name}" for name in sets)
+    adding = ", ".join(f"#{name} :{name}" for name in adds)
     return {
-        "update": setting + "ADD " + ", ".join(f"#{name} :{name}" for name in adds),
+        "update": f"SET {setting} ADD {adding}" if sets else f"ADD {adding}",
         "condition": " AND ".join(conditions),
-        "names": {f"#{name}": name for name in sets | adds},
-        "values": values if new else {**values, ":now": {"N": str(now)}},
+        "names": {f"#{name}": name for name in sets + adds},  # some are reserved words
     }
 
 

@@ -8,8 +8,11 @@ nothing, and lets a tenant pass until then.
 from __future__ import annotations
 
 import datetime as dt
+import logging
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from operator import add
 from threading import Lock
 
 from daicho.errors import ConditionFailedError, StoreError
@@ -27,6 +30,7 @@ from daicho.tenants.quota import (
     read_until,
 )
 
+logger = logging.getLogger(__name__)
 FAILED_METRIC = "QuotaUpdatesFailed"
 ATTEMPTS = 3
 """Of an addition. Another one follows only if the record was not as expected: it is known then."""
@@ -34,6 +38,20 @@ MAX_ACCOUNTS = 1_000
 """Tenants that one process remembers."""
 USAGE_KEPT = dt.timedelta(days=400)
 """How long the record of a day is kept."""
+
+
+_aside = ThreadPoolExecutor(1)
+"""Its thread starts with the first work."""
+
+
+def run_aside(work: Callable[[], None]) -> None:
+    """Do ``work`` in another thread. The request that is being answered does not wait for it."""
+    _aside.submit(_run_logged, work)
+
+
+def run_inline(work: Callable[[], None]) -> None:
+    """Do ``work`` before the request is answered."""
+    work()
 
 
 class Quotas:
@@ -48,7 +66,7 @@ class Quotas:
         table: Table,
         limits: TenantLimits,
         now: Callable[[], dt.datetime],
-        start: Callable[[Callable[[], None]], None],
+        start: Callable[[Callable[[], None]], None] = run_aside,
     ) -> None:
         self._table, self._limits, self._now, self._start = table, limits, now, start
         self._accounts: dict[str, Account] = {}
@@ -58,20 +76,22 @@ class Quotas:
         """Whether a request of a tenant is refused, and why. This reads nothing."""
         moment = self._now()
         with self._lock:
-            account = self._find_account(tenant)
-            excess = account.find_excess(_to_microseconds(moment))
+            account = self._accounts.get(tenant) or self._open_account(tenant)
+            excess = account.find_excess(moment.timestamp() * MICROSECONDS)
             if excess is not None:
-                account.debt += Usage(refused=1)
-            sends = account.is_debt_large and not account.is_sending
-            account.is_sending |= sends
+                account.refused += 1
+            sends = account.is_due and not account.is_sending
+            if sends:
+                account.is_sending = True
         if sends:
             self._start(partial(self._send_debt, tenant, account, moment))
         return excess
 
-    def charge(self, tenant: str, usage: Usage) -> None:
-        """Count what a request has consumed that `check` has let pass."""
+    def charge(self, tenant: str, requests: int, reads: float, writes: float, size: int) -> None:
+        """Count what a request has consumed that `check` has let pass: units, and bytes."""
         with self._lock:
-            self._find_account(tenant).debt += usage
+            account = self._accounts.get(tenant) or self._open_account(tenant)
+            account.charge(requests, reads, writes, size)
 
     def read(self, tenant: str) -> tuple[Limits, tuple[int, ...], str, Usage]:
         """The limits, what may be consumed at once now, the day, and what was consumed on it.
@@ -82,31 +102,29 @@ class Quotas:
         day = _render_day(moment)
         record = self._table.get(build_usage_key(tenant, day))
         with self._lock:
-            account = self._find_account(tenant)
+            account = self._accounts.get(tenant) or self._open_account(tenant)
             if record is not None:
                 account.learn(record, day)
-            available = account.list_available(_to_microseconds(moment))
-            return account.limits, available, day, Usage.from_image(record or {}) + account.debt
+            available = account.list_available(moment.timestamp() * MICROSECONDS)
+            usage = Usage(*map(add, Usage.from_image(record or {}), account.debt))
+        return account.limits, available, day, usage
 
-    def _find_account(self, tenant: str) -> Account:
-        account = self._accounts.get(tenant)
-        if account is None:
-            if len(self._accounts) >= MAX_ACCOUNTS:
-                del self._accounts[next(iter(self._accounts))]
-            account = self._accounts[tenant] = Account(self._limits.find(tenant))
+    def _open_account(self, tenant: str) -> Account:
+        if len(self._accounts) >= MAX_ACCOUNTS:
+            del self._accounts[next(iter(self._accounts))]
+        account = self._accounts[tenant] = Account(self._limits.find(tenant))
         return account
 
     def _send_debt(self, tenant: str, account: Account, moment: dt.datetime) -> None:
         """Add the debt of an account to its record. A failure is counted, and its debt is lost."""
-        day, now = _render_day(moment), _to_microseconds(moment)
+        day, now = _render_day(moment), int(moment.timestamp() * MICROSECONDS)
         with self._lock:
-            debt, known = account.take_debt(now)
-            charges = account.charge(debt)
+            debt, moves, known = account.take_debt()
             new = None if account.day == day else _build_new(tenant, moment)
         record = None
         try:
             for _ in range(ATTEMPTS):
-                addition = build_addition(known, charges, debt, now, new)
+                addition = build_addition(known, moves, debt, now, new)
                 try:
                     key = build_usage_key(tenant, day)
                     record = self._table.update(key, **addition, returns="ALL_NEW")
@@ -125,6 +143,14 @@ class Quotas:
             emit({FAILED_METRIC: 1})
 
 
+def _run_logged(work: Callable[[], None]) -> None:
+    try:
+        work()
+    except Exception:
+        logger.exception("a quota is not up to date")
+        raise
+
+
 def _build_new(tenant: str, moment: dt.datetime) -> Image:
     """The attributes of a new record besides what it counts."""
     expiry = {"ttl": {"N": str(int((moment + USAGE_KEPT).timestamp()))}}
@@ -133,7 +159,3 @@ def _build_new(tenant: str, moment: dt.datetime) -> Image:
 
 def _render_day(moment: dt.datetime) -> str:
     return moment.date().isoformat()
-
-
-def _to_microseconds(moment: dt.datetime) -> int:
-    return int(moment.timestamp() * MICROSECONDS)

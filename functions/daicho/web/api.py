@@ -94,8 +94,8 @@ class Api(HttpApi):
         reply = super().answer(request)
         consumption = request.consumption
         if self._quotas is not None and consumption.is_admitted:
-            usage = consumption.sum_up(str(request.event.get("body") or ""), reply.body or "")
-            self._quotas.charge(request.tenant, usage)
+            consumed = consumption.sum_up(request.event.get("body") or "", reply.body or "")
+            self._quotas.charge(request.tenant, *consumed)
         return reply
 
     @cached_property

@@ -55,7 +55,7 @@ def handler(served: Served, dynamodb_client: CountedClient) -> Handler:
     client: Any = dynamodb_client
     now = dt.datetime.now(dt.UTC)
     dependencies = Dependencies(
-        table=lambda name, **_: Table(client, name), now=lambda: now, run_aside=lambda work: work()
+        table=lambda name, **_: Table(client, name), now=lambda: now, parallelism=1
     )
     settings = environment(
         served.table.name, DOMAIN_PACKAGE=DOMAIN_PACKAGE, TENANT_LIMITS=LIMITS.render()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,8 +14,8 @@ from daicho.errors import StoreError, ThrottledError, UnansweredError
 from daicho.layout.tenant_items import build_usage_key
 from daicho.runtime.tenant_limits import Limits, TenantLimits
 from daicho.storage.attributes import from_image
-from daicho.tenants.quota import MAX_DEBT, Excess, Usage
-from daicho.tenants.quotas import ATTEMPTS, FAILED_METRIC, Quotas
+from daicho.tenants.quota import MIN_DEBT, Account, Excess, Usage
+from daicho.tenants.quotas import ATTEMPTS, FAILED_METRIC, Quotas, run_inline
 from tests.support.memory_stores import MemoryTable
 from tests.support.metric_lines import read_values
 
@@ -44,9 +43,7 @@ class CountingTable(MemoryTable):
 class Fleet:
     """Processes with one table, each with a clock of its own. ``now``: the true time, in s."""
 
-    def __init__(
-        self, limits: Limits, processes: int, seed: int = 0, skew: float = SKEW_S
-    ) -> None:
+    def __init__(self, limits: Limits, processes: int, seed: int = 0, skew: float = SKEW_S) -> None:
         self.limits, self.now, self.skew = limits, 0.0, skew
         self.chance = random.Random(seed)
         self.table = CountingTable()
@@ -59,17 +56,14 @@ class Fleet:
         def get_time() -> dt.datetime:
             return START + dt.timedelta(seconds=self.now + skew)
 
-        def run(work: Callable[[], None]) -> None:
-            work()
-
-        return Quotas(self.table, TenantLimits(self.limits), get_time, run)
+        return Quotas(self.table, TenantLimits(self.limits), get_time, run_inline)
 
     def send(self, usage: Usage = REQUEST) -> Excess | None:
         """Send a request to one of the processes."""
         process = self.chance.choice(self.processes)
         excess = process.check("acme")
         if excess is None:
-            process.charge("acme", usage)
+            process.charge("acme", *usage[:4])
             self.admitted.append(self.now)
         return excess
 
@@ -79,7 +73,7 @@ class Fleet:
 
         Each lets one request pass while its debt is added.
         """
-        return len(self.processes) * (MAX_DEBT + 1)
+        return len(self.processes) * (int(Account(self.limits).max_debt[0]) + 1)
 
     def count_most(self, since: float, until: float) -> float:
         """The highest number of requests that may be let through in a time."""
@@ -175,11 +169,11 @@ def test_each_limit_refuses_by_its_name_and_for_as_long_as_it_takes(
 def test_another_tenant_is_not_refused_and_may_have_limits_of_its_own() -> None:
     fleet = Fleet(Limits(1, burst_seconds=1), processes=1)
     limits = TenantLimits(fleet.limits, {"other": Limits(1_000)})
-    quotas = Quotas(fleet.table, limits, lambda: START, lambda work: work())
+    quotas = Quotas(fleet.table, limits, lambda: START, run_inline)
     for _ in range(100):
         for tenant in ("acme", "other"):
             if quotas.check(tenant) is None:
-                quotas.charge(tenant, REQUEST)
+                quotas.charge(tenant, *REQUEST[:4])
     assert quotas.check("acme") is not None
     assert quotas.check("other") is None
 
@@ -192,16 +186,16 @@ def test_a_new_process_learns_what_others_know_by_its_first_addition() -> None:
     admitted = len(fleet.admitted)
     while fleet.send() is None:
         pass
-    assert len(fleet.admitted) - admitted == MAX_DEBT + 1
+    assert len(fleet.admitted) - admitted == MIN_DEBT + 1
 
 
 @pytest.mark.parametrize("error", [ThrottledError("slow"), UnansweredError("lost")])
 def test_an_addition_that_fails_refuses_nothing_and_is_counted(
     error: StoreError, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fleet = Fleet(Limits(1_000, burst_seconds=10), processes=1)
+    fleet = Fleet(Limits(200, burst_seconds=10), processes=1)
     fleet.table.error = error
-    for _ in range(3 * MAX_DEBT + 1):
+    for _ in range(3 * MIN_DEBT + 1):
         fleet.now += 0.01
         assert fleet.send() is None
     assert read_values(capsys.readouterr().out) == {FAILED_METRIC: 1.0}
@@ -217,7 +211,7 @@ def test_an_addition_that_fails_refuses_nothing_and_is_counted(
 def test_a_record_that_is_never_as_expected_is_given_up(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    fleet = Fleet(Limits(1_000), processes=2)
+    fleet = Fleet(Limits(200), processes=2)
     key = build_usage_key("acme", "2026-11-30")
     for _ in range(200):
         fleet.send()
@@ -231,8 +225,8 @@ def test_a_record_that_is_never_as_expected_is_given_up(
         return update(*args, **options)
 
     fleet.table.update = move_first  # type: ignore[method-assign]
-    for _ in range(MAX_DEBT + 1):
-        fleet.processes[0].charge("acme", REQUEST)
+    for _ in range(MIN_DEBT + 1):
+        fleet.processes[0].charge("acme", *REQUEST[:4])
     fleet.processes[0].check("acme")
     assert fleet.table.updates - before == ATTEMPTS
     assert FAILED_METRIC in read_values(capsys.readouterr().out)
@@ -244,7 +238,7 @@ def test_each_day_has_a_record_which_expires_and_the_quota_goes_on() -> None:
     while fleet.send() is None:
         pass
     fleet.now += 1.5
-    for _ in range(MAX_DEBT + 1):
+    for _ in range(MIN_DEBT + 1):
         fleet.send()
     first, second = (
         from_image(fleet.table.items[build_usage_key("acme", day)])
@@ -253,7 +247,7 @@ def test_each_day_has_a_record_which_expires_and_the_quota_goes_on() -> None:
     assert first["requests"] >= 500
     assert first["bytes"] == 100 * first["requests"]
     assert first["write_units"] * 2 == 5 * first["requests"]
-    assert second["requests"] == MAX_DEBT
+    assert second["requests"] == MIN_DEBT
     assert second["until_requests"] > first["until_requests"]
     assert first["ttl"] == pytest.approx((START + dt.timedelta(days=400.5)).timestamp(), abs=2)
     assert first["GSI2PK"] == "#usages#2026-11-30"

@@ -18,11 +18,11 @@ from daicho.write.counter_writer import CounterSettings
 
 @dataclass(frozen=True)
 class Books:
-    """Opens the book of each request. ``once``: the table, with a client that repeats nothing."""
+    """Opens the book of each request."""
 
     settings: Settings
     table: Table
-    once: Table
+    counters: CounterSettings
     ledger: Ledger
     item_cache: ItemCache
     dependencies: Dependencies
@@ -34,17 +34,14 @@ class Books:
 
     def open(self, access: Access) -> Book:
         """The book of a caller. If there are quotas, it counts what its requests consume."""
-        table, once = self.table, self.once
-        if self.settings.tenant_limits is not None:
-            table = table.with_metering()
-            once = once.with_metering(table.units)
-        dependencies, settings = self.dependencies, self.settings
+        has_quotas = self.settings.tenant_limits is not None
+        table = self.table.with_metering() if has_quotas else self.table
         return Book(
             *(table, self.ledger, access.tenant),
-            clock=dependencies.now,
+            clock=self.dependencies.now,
             item_cache=self.item_cache,
-            counter_settings=CounterSettings(once, settings.dirty_shards, dependencies.random),
+            counter_settings=self.counters,
             bucket=lambda: self.bucket,
             access=access,
-            upload_seconds=settings.upload_seconds,
+            upload_seconds=self.settings.upload_seconds,
         )

@@ -6,7 +6,6 @@ import datetime as dt
 import random
 import time
 from collections.abc import Callable
-from threading import Thread
 
 from daicho.jobs.state_machine import StateMachine
 from daicho.release.stack_status import is_going_back
@@ -18,18 +17,12 @@ from daicho.storage.stream_shards import open_stream_describer, read_mapping_sta
 from daicho.storage.table import Table, open_table
 
 
-def run_in_thread(work: Callable[[], None]) -> None:
-    """Do ``work`` beside the request that is being answered."""
-    Thread(target=work, daemon=True).start()
-
-
 @dataclass(frozen=True)
 class Dependencies:
     """A handler's dependencies. Tests and the delivery simulator give their own.
 
     ``code``: the name of the code in the lock of redrives; computed if it is empty.
     ``parallelism``: the number of concurrent writes; 1 means in order, in the calling thread.
-    ``run_aside``: does what no request waits for.
     """
 
     table: Callable[..., Table] = open_table
@@ -42,7 +35,6 @@ class Dependencies:
     sleep: Callable[[float], None] = time.sleep
     random: Callable[[], float] = random.random
     parallelism: int = 48
-    run_aside: Callable[[Callable[[], None]], None] = run_in_thread
     code: str = ""
 
 

@@ -20,7 +20,6 @@ from urllib.parse import unquote, unquote_plus
 from daicho.declare.rules.caller import Caller
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.token_claims import COGNITO_CLAIMS, TENANT, ClaimNames
-from daicho.tenants.quota import Usage
 from daicho.web.http.problems import HttpError
 from daicho.web.schema import addresses
 from daicho.write.idempotency import IdempotentRequest
@@ -88,18 +87,22 @@ class Consumption:
         self.books: list[Book] = []
         self.is_admitted = self.is_repeat = False
 
-    def sum_up(self, sent: str, answered: str) -> Usage:
-        """What the quota is charged. A repeat is no further request, and has written nothing.
+    def sum_up(self, sent: str, answered: str) -> tuple[int, float, float, int]:
+        """Requests, read and write units and bytes. A repeat is no further request.
 
         ``sent``, ``answered``: the bodies.
         """
-        units = [book.consumed for book in self.books]
-        return Usage(
-            0 if self.is_repeat else 1,
-            sum(read for read, _ in units),
-            sum(written for _, written in units),
-            len(sent.encode(errors="replace")) + len(answered.encode(errors="replace")),
-        )
+        reads = writes = 0.0
+        for book in self.books:
+            read, written = book.consumed
+            reads, writes = reads + read, writes + written
+        size = _measure_text(sent) + _measure_text(answered)
+        return 0 if self.is_repeat else 1, reads, writes, size
+
+
+def _measure_text(text: str) -> int:
+    """Its bytes in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 
 MAX_BODY_BYTES = 6 * 1024 * 1024
