@@ -23,7 +23,7 @@ from daicho.storage.attributes import Image, from_value
 
 MICROSECONDS = 1_000_000
 MIN_DEBT, MAX_DEBT = 20, 100
-"""A process adds its debt to the record after a hundredth of the requests of a burst, but between
+"""A process adds its debt to the record after a fiftieth of the requests of a burst, but between
 these numbers. An addition takes one write unit, and another one if the record is not as expected:
 at most 0.1 for each request."""
 DEBT_SHARE = 10
@@ -76,7 +76,7 @@ class Account:
         self._costs = tuple(MICROSECONDS / rate for rate in self._rates)
         self._burst = limits.burst_seconds * MICROSECONDS
         most = [rate * limits.burst_seconds / DEBT_SHARE for rate in self._rates]
-        requests = min(MAX_DEBT, max(MIN_DEBT, most[0] * DEBT_SHARE / 100))
+        requests = min(MAX_DEBT, max(MIN_DEBT, most[0] * DEBT_SHARE / 50))
         self.max_debt = (requests, most[1], most[2])
         self._debt: list[Any] = [0, 0.0, 0.0, 0]
         self._until, self._known = [0.0, 0.0, 0.0], [0, 0, 0]
@@ -95,16 +95,14 @@ class Account:
     def charge(self, requests: int, reads: float, writes: float, size: int) -> None:
         """Add what was consumed, at the time of the last `find_excess`, to the debt."""
         debt, until, now = self._debt, self._until, self._now
-        of_requests, of_reads, of_writes = self._costs
-        debt[0] += requests
-        debt[1] += reads
-        debt[2] += writes
+        for place, consumed in enumerate((requests, reads, writes)):
+            if consumed:
+                debt[place] += consumed
+                moved = until[place]
+                until[place] = (moved if moved > now else now) + consumed * self._costs[place]
+                if debt[place] >= self.max_debt[place]:
+                    self.is_due = True
         debt[3] += size
-        until[0] = max(until[0], now) + requests * of_requests
-        until[1] = max(until[1], now) + reads * of_reads
-        until[2] = max(until[2], now) + writes * of_writes
-        most = self.max_debt
-        self.is_due = debt[0] >= most[0] or debt[1] >= most[1] or debt[2] >= most[2]
 
     def list_available(self, now: float) -> tuple[int, ...]:
         """What the tenant may consume at once now, of each limit."""

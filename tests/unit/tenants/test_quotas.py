@@ -193,7 +193,7 @@ def test_a_new_process_learns_what_others_know_by_its_first_addition() -> None:
 def test_an_addition_that_fails_refuses_nothing_and_is_counted(
     error: StoreError, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fleet = Fleet(Limits(200, burst_seconds=10), processes=1)
+    fleet = Fleet(Limits(100, burst_seconds=10), processes=1)
     fleet.table.error = error
     for _ in range(3 * MIN_DEBT + 1):
         fleet.now += 0.01
@@ -211,7 +211,7 @@ def test_an_addition_that_fails_refuses_nothing_and_is_counted(
 def test_a_record_that_is_never_as_expected_is_given_up(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    fleet = Fleet(Limits(200), processes=2)
+    fleet = Fleet(Limits(100), processes=2)
     key = build_usage_key("acme", "2026-11-30")
     for _ in range(200):
         fleet.send()

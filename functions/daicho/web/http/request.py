@@ -12,6 +12,7 @@ import binascii
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import field
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
@@ -119,10 +120,11 @@ _WITH_BODY = ("POST", "PUT", "PATCH")
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """One request."""
+    """One request. ``consumption`` is filled in while it is answered."""
 
     event: Mapping[str, Any]
     claim_names: ClaimNames = COGNITO_CLAIMS
+    consumption: Consumption = field(default_factory=Consumption)
 
     @property
     def method(self) -> str:
@@ -226,11 +228,6 @@ class HttpRequest:
             HttpError: see `tenant`.
         """
         return Caller(self.user, self.roles, self.tenant)
-
-    @cached_property
-    def consumption(self) -> Consumption:
-        """What it consumes; filled in while it is answered."""
-        return Consumption()
 
     @property
     def user(self) -> str:
