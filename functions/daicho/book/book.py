@@ -480,14 +480,14 @@ class Book:
         """Sign a request that gets the object of an item: valid for an hour."""
         return self._tools.objects.sign_download(item, field)
 
-    @property
-    def consumed(self) -> tuple[float, float]:
-        """Read and write units, if its table counts them (`Table.with_metering`).
+    def take_consumed(self) -> tuple[float, float]:
+        """Read and write units since the last call, if its table counts them.
 
-        With one unit for each vote, and an estimate of what derives from its writes.
+        With one unit for each vote, and an estimate of what derives from its writes. Books that
+        share a table share its count: Lambda gives a process one request at a time.
         """
-        units = self._table.units
-        return units.read, units.written + self._votes + self._tools.derived_units
+        read, written = self._table.units.take_total()
+        return read, written + self._votes + self._tools.derived_units
 
     @property
     def has_no_writes(self) -> bool:

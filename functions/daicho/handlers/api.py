@@ -38,9 +38,10 @@ def build(
     table = OlderWriters(table, ledger, dependencies.sleep).announce_writes(table)
     item_cache, limits = ItemCache(dependencies.now), settings.tenant_limits
     counters = CounterSettings(once, settings.dirty_shards, dependencies.random)
-    books = Books(settings, table, counters, ledger, item_cache, dependencies)
+    counted = table.with_metering() if limits else table
+    books = Books(settings, counted, counters, ledger, item_cache, dependencies)
     start = run_inline if dependencies.parallelism == 1 else run_aside
-    quotas = Quotas(once, limits, dependencies.now, start) if limits else None
+    quotas = Quotas(once, limits, dependencies.time, start) if limits else None
     machine = dependencies.machine(settings.job_machine)
     tenants = Tenants(table, item_cache, machine, dependencies.now, quotas)
     archive = ArchiveSource.find(ledger, dependencies.bucket, settings.archive_bucket)

@@ -58,14 +58,14 @@ class Quotas:
     """The quotas of all tenants in one process; safe to share by threads.
 
     ``table``: its client sends a request once, because an addition that is repeated counts twice.
-    ``start`` does the work that no request waits for.
+    ``now``: the time, in seconds since 1970. ``start`` does the work that no request waits for.
     """
 
     def __init__(
         self,
         table: Table,
         limits: TenantLimits,
-        now: Callable[[], dt.datetime],
+        now: Callable[[], float],
         start: Callable[[Callable[[], None]], None] = run_aside,
     ) -> None:
         self._table, self._limits, self._now, self._start = table, limits, now, start
@@ -74,17 +74,17 @@ class Quotas:
 
     def check(self, tenant: str) -> Excess | None:
         """Whether a request of a tenant is refused, and why. This reads nothing."""
-        moment = self._now()
+        now = self._now()
         with self._lock:
             account = self._accounts.get(tenant) or self._open_account(tenant)
-            excess = account.find_excess(moment.timestamp() * MICROSECONDS)
+            excess = account.find_excess(now * MICROSECONDS)
             if excess is not None:
                 account.refused += 1
             sends = account.is_due and not account.is_sending
             if sends:
                 account.is_sending = True
         if sends:
-            self._start(partial(self._send_debt, tenant, account, moment))
+            self._start(partial(self._send_debt, tenant, account, now))
         return excess
 
     def charge(self, tenant: str, requests: int, reads: float, writes: float, size: int) -> None:
@@ -98,14 +98,14 @@ class Quotas:
 
         What other processes have not added yet is missing.
         """
-        moment = self._now()
-        day = _render_day(moment)
+        now = self._now()
+        day = _find_day(now).isoformat()
         record = self._table.get(build_usage_key(tenant, day))
         with self._lock:
             account = self._accounts.get(tenant) or self._open_account(tenant)
             if record is not None:
                 account.learn(record, day)
-            available = account.list_available(moment.timestamp() * MICROSECONDS)
+            available = account.list_available(now * MICROSECONDS)
             usage = Usage(*map(add, Usage.from_image(record or {}), account.debt))
         return account.limits, available, day, usage
 
@@ -115,12 +115,13 @@ class Quotas:
         account = self._accounts[tenant] = Account(self._limits.find(tenant))
         return account
 
-    def _send_debt(self, tenant: str, account: Account, moment: dt.datetime) -> None:
+    def _send_debt(self, tenant: str, account: Account, seconds: float) -> None:
         """Add the debt of an account to its record. A failure is counted, and its debt is lost."""
-        day, now = _render_day(moment), int(moment.timestamp() * MICROSECONDS)
+        date, now = _find_day(seconds), int(seconds * MICROSECONDS)
+        day = date.isoformat()
         with self._lock:
             debt, moves, known = account.take_debt()
-            new = None if account.day == day else _build_new(tenant, moment)
+            new = None if account.day == day else _build_new(tenant, date)
         record = None
         try:
             for _ in range(ATTEMPTS):
@@ -130,7 +131,7 @@ class Quotas:
                     record = self._table.update(key, **addition, returns="ALL_NEW")
                     break
                 except ConditionFailedError as refused:
-                    new = None if refused.item else _build_new(tenant, moment)
+                    new = None if refused.item else _build_new(tenant, date)
                     known = read_until(refused.item) if refused.item else known
         except StoreError:
             record = None
@@ -151,11 +152,14 @@ def _run_logged(work: Callable[[], None]) -> None:
         raise
 
 
-def _build_new(tenant: str, moment: dt.datetime) -> Image:
+def _build_new(tenant: str, date: dt.date) -> Image:
     """The attributes of a new record besides what it counts."""
-    expiry = {"ttl": {"N": str(int((moment + USAGE_KEPT).timestamp()))}}
-    return {**build_usage_index_key(tenant, _render_day(moment)), **expiry}
+    end = dt.datetime.combine(date + USAGE_KEPT, dt.time(), dt.UTC)
+    return {
+        **build_usage_index_key(tenant, date.isoformat()),
+        "ttl": {"N": str(int(end.timestamp()))},
+    }
 
 
-def _render_day(moment: dt.datetime) -> str:
-    return moment.date().isoformat()
+def _find_day(seconds: float) -> dt.date:
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).date()

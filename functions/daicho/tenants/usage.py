@@ -12,6 +12,8 @@ from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.tenants.quota import Usage
 
+DAY = "2026-11-30"
+"""An example of a day."""
 WRITE_PRICE = 5
 """The price of a write unit in that of a read unit (on-demand capacity in each Region)."""
 
@@ -23,13 +25,13 @@ def list_days(period: str) -> list[str]:
         ValueError: it is neither a day nor a month.
     """
     try:
-        first = dt.date.fromisoformat(period if len(period) > len("2026-11") else f"{period}-01")
+        first = dt.date.fromisoformat(period if len(period) == len(DAY) else f"{period}-01")
     except ValueError:
-        raise ValueError(
-            f"{period!r} is neither a day (2026-11-30) nor a month (2026-11)"
-        ) from None
+        first = dt.date.min
     if period == first.isoformat():
         return [period]
+    if f"{period}-01" != first.isoformat():
+        raise ValueError(f"{period!r} is neither a day ({DAY}) nor a month ({DAY[:7]})")
     days = (first + dt.timedelta(days=number) for number in range(31))
     return [day.isoformat() for day in days if day.month == first.month]
 

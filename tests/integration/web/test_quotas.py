@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
+import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -53,9 +53,9 @@ def dynamodb_client(dynamodb: DynamoDBClient) -> CountedClient:
 def handler(served: Served, dynamodb_client: CountedClient) -> Handler:
     """The API with quotas, in a moment that does not pass."""
     client: Any = dynamodb_client
-    now = dt.datetime.now(dt.UTC)
+    now = time.time()
     dependencies = Dependencies(
-        table=lambda name, **_: Table(client, name), now=lambda: now, parallelism=1
+        table=lambda name, **_: Table(client, name), time=lambda: now, parallelism=1
     )
     settings = environment(
         served.table.name, DOMAIN_PACKAGE=DOMAIN_PACKAGE, TENANT_LIMITS=LIMITS.render()

@@ -33,11 +33,9 @@ class Books:
         return self.dependencies.bucket(self.settings.object_bucket)
 
     def open(self, access: Access) -> Book:
-        """The book of a caller. If there are quotas, it counts what its requests consume."""
-        has_quotas = self.settings.tenant_limits is not None
-        table = self.table.with_metering() if has_quotas else self.table
+        """The book of a caller."""
         return Book(
-            *(table, self.ledger, access.tenant),
+            *(self.table, self.ledger, access.tenant),
             clock=self.dependencies.now,
             item_cache=self.item_cache,
             counter_settings=self.counters,

@@ -95,7 +95,7 @@ class Consumption:
         """
         reads = writes = 0.0
         for book in self.books:
-            read, written = book.consumed
+            read, written = book.take_consumed()
             reads, writes = reads + read, writes + written
         size = _measure_text(sent) + _measure_text(answered)
         return 0 if self.is_repeat else 1, reads, writes, size
