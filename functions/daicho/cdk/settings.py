@@ -25,7 +25,7 @@ from daicho.cdk.context_options import (
 from daicho.errors import SettingsError
 from daicho.plan.disabled import RETIREMENT_S
 from daicho.runtime.settings import MIN_FILTER_SPREAD_S, UPLOAD_SECONDS
-from daicho.runtime.tenant_limits import Limits, TenantLimits
+from daicho.runtime.tenant_limits import EVERYBODY, Limits, TenantLimits
 
 LOCALLY = "deploy it with daicho local up (make up), which passes them"
 CUSTOM_DOMAIN_OPTIONS = ("domain_name", "certificate_arn", "hosted_zone_id")
@@ -92,8 +92,8 @@ class Settings:
     topic; both may be given. The topic `NO_TOPIC` means that something else reads the states of
     the alarms. ``runbook_url``: the page that the description of each alarm links to.
     ``concurrency_quota``: the account's quota of concurrent executions.
-    ``limits``: what a tenant may consume; by default half of the stage's requests, and the units of
-    `Limits`. ``tenant_limits``: other limits, by tenant.
+    ``tenant_limits``: what tenants may consume, by tenant, and ``*`` for all others. By default it
+    is half of the stage's requests, and the units of `Limits`.
     """
 
     stage: str
@@ -123,7 +123,6 @@ class Settings:
     alarm_topic: str | None = None
     runbook_url: str = "docs/how-to/respond-to-alarms.md"
     concurrency_quota: int = 1_000
-    limits: Limits | None = None
     tenant_limits: Mapping[str, Limits] = field(default_factory=dict)
     account: str | None = None
     region: str | None = None
@@ -186,8 +185,8 @@ class Settings:
     @property
     def all_limits(self) -> TenantLimits:
         """What each tenant may consume."""
-        default = self.limits or Limits(requests=max(1, self.requests_per_second // 2))
-        return TenantLimits(default, self.tenant_limits)
+        default = Limits(requests=max(1, self.requests_per_second // 2))
+        return TenantLimits.collect({EVERYBODY: default, **self.tenant_limits})
 
     @property
     def request_burst(self) -> int:

@@ -13,7 +13,8 @@ RATES = ("requests", "read_units", "write_units")
 """The names of the limits, which are those of `Limits` and of what is consumed."""
 MAX_TEXT = 2_000
 """The characters of all limits as text: the environment of a function has 4 KB."""
-_DEFAULT = "*"
+EVERYBODY = "*"
+"""In place of a tenant's name: all tenants without limits of their own."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,16 @@ class TenantLimits:
         """The limits of a tenant."""
         return self.overrides.get(tenant, self.default)
 
+    @classmethod
+    def collect(cls, named: Mapping[str, Limits]) -> TenantLimits:
+        """The limits of tenants by name, with `EVERYBODY`.
+
+        Raises:
+            KeyError: without `EVERYBODY`.
+        """
+        others = {name: limits for name, limits in named.items() if name != EVERYBODY}
+        return cls(named[EVERYBODY], others)
+
     def render(self) -> str:
         """The limits as text, for the environment of a function."""
         return json.dumps(
@@ -61,7 +72,7 @@ class TenantLimits:
         """
         try:
             named = {name: Limits(*values) for name, values in json.loads(text).items()}
-            limits = cls(named.pop(_DEFAULT), named)
+            limits = cls.collect(named)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"no limits of tenants: {text[:100]!r}") from error
         if problems := [*limits.list_problems()]:
@@ -71,13 +82,13 @@ class TenantLimits:
     def list_problems(self) -> Iterator[str]:
         """What is wrong with these limits, in words."""
         for name, limits in self._list_named():
-            if name != _DEFAULT and not TENANT.fullmatch(name):
+            if name != EVERYBODY and not TENANT.fullmatch(name):
                 yield f"{name!r} is no name of a tenant"
-            place = "" if name == _DEFAULT else f" of the tenant {name}"
+            place = "" if name == EVERYBODY else f" of the tenant {name}"
             yield from (f"{problem}{place}" for problem in limits.list_problems())
         if len(self.render()) > MAX_TEXT:
             yield f"the limits of {len(self.overrides)} tenants are too many: {MAX_TEXT} characters"
 
     def _list_named(self) -> Iterator[tuple[str, Limits]]:
-        yield _DEFAULT, self.default
+        yield EVERYBODY, self.default
         yield from self.overrides.items()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from daicho.cdk import STAGES
@@ -44,3 +46,12 @@ def test_limits_that_make_no_sense_are_named(limits: TenantLimits, problem: str)
 def test_by_default_a_tenant_may_send_half_of_what_a_stage_may() -> None:
     found = {name: stage.all_limits.default.requests for name, stage in STAGES.items()}
     assert found == {"local": 500, "dev": 250, "trial": 250, "prod": 5_000}
+
+
+def test_a_stage_has_other_limits_for_some_tenants_and_for_all_others() -> None:
+    stage = replace(STAGES["dev"], tenant_limits={"acme": Limits(50), "*": Limits(20)})
+    assert stage.all_limits == TenantLimits(Limits(20), {"acme": Limits(50)})
+    with pytest.raises(
+        SettingsError, match="requests is 0, not a number from 1 of the tenant acme"
+    ):
+        replace(stage, tenant_limits={"acme": Limits(0)}).check()
