@@ -52,6 +52,6 @@ def test_a_stage_has_other_limits_for_some_tenants_and_for_all_others() -> None:
     stage = replace(STAGES["dev"], tenant_limits={"acme": Limits(50), "*": Limits(20)})
     assert stage.all_limits == TenantLimits(Limits(20), {"acme": Limits(50)})
     with pytest.raises(
-        SettingsError, match="requests is 0, not a number from 1 of the tenant acme"
+        SettingsError, match="requests is 0, .* of the tenant acme"
     ):
         replace(stage, tenant_limits={"acme": Limits(0)}).check()
