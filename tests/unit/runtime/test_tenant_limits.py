@@ -51,7 +51,5 @@ def test_by_default_a_tenant_may_send_half_of_what_a_stage_may() -> None:
 def test_a_stage_has_other_limits_for_some_tenants_and_for_all_others() -> None:
     stage = replace(STAGES["dev"], tenant_limits={"acme": Limits(50), "*": Limits(20)})
     assert stage.all_limits == TenantLimits(Limits(20), {"acme": Limits(50)})
-    with pytest.raises(
-        SettingsError, match="requests is 0, .* of the tenant acme"
-    ):
+    with pytest.raises(SettingsError, match=r"requests is 0, .* of the tenant acme"):
         replace(stage, tenant_limits={"acme": Limits(0)}).check()
