@@ -10,7 +10,10 @@ import typer
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.runtime.bounds import DEFAULT_BOUNDS
+from daicho_cli.aws import Connection
 from daicho_cli.cost.bill import Bill, compute_bill, compute_idle_bill
+from daicho_cli.cost.by_tenant import build_document as build_document_by_tenant
+from daicho_cli.cost.by_tenant import print_period, read_period
 from daicho_cli.cost.prices import DEFAULT_REGION, PRICE_FILE, Prices, load_prices
 from daicho_cli.cost.report import CostReport, build_document, print_report, print_worst, render_svg
 from daicho_cli.cost.traffic import Traffic, parse_traffic
@@ -23,7 +26,7 @@ from daicho_cli.cost.traffic_file import (
 )
 from daicho_cli.cost.worst import list_worst_requests
 from daicho_cli.cost.writes import describe_entities
-from daicho_cli.options import AsJson
+from daicho_cli.options import LOCAL, AsJson, StackFile, Stage
 from daicho_cli.project import discover_project, load_ledger
 from daicho_cli.terminal import OptionError, end_on_errors, print_json, print_message
 
@@ -61,12 +64,22 @@ def cost(  # noqa: PLR0913, PLR0917  # the command's options
     example: Annotated[
         Path | None, typer.Option(help="Only write an example of a traffic file, to edit.")
     ] = None,
+    by_tenant: Annotated[
+        str | None,
+        typer.Option(help="Print what tenants consumed in a day, 2026-11-30, or month, 2026-11."),
+    ] = None,
+    stage: Stage = None,
+    stack: StackFile = LOCAL,
 ) -> None:
     """Estimate the monthly bill from the declarations and a description of the traffic.
 
     Nothing is measured and no AWS account is needed: units follow from example items, and prices
-    from a dated file. Exit code 2: the command could not run.
+    from a dated file. Only --by-tenant reads what a stack has counted. Exit code 2: the command
+    could not run.
     """
+    if by_tenant is not None:
+        _show_tenants(by_tenant, region, prices, stage, stack, as_json=as_json)
+        return
     with end_on_errors("cost"):
         daicho = discover_project()
         ledger = daicho.append_generations(load_ledger())
@@ -93,6 +106,19 @@ def cost(  # noqa: PLR0913, PLR0917  # the command's options
         print_report(report)
     if plot is not None:
         print_message(f"drawn: {plot}")
+
+
+def _show_tenants(
+    period: str, region: str, prices: Path | None, stage: str | None, stack: Path, *, as_json: bool
+) -> None:
+    with end_on_errors("cost"):
+        chosen = load_prices(region, prices or PRICE_FILE)
+        connection = Connection.find(None, None, stack, stage=stage, region=region)
+        entries = read_period(connection.open(parallelism=1), period)
+    if as_json:
+        print_json(build_document_by_tenant(period, entries, chosen))
+    else:
+        print_period(period, entries, chosen)
 
 
 def _build_report(

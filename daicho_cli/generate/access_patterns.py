@@ -14,7 +14,7 @@ import typer
 
 from daicho.declare.entity import EntityMeta
 from daicho.declare.registry import Daicho
-from daicho.layout.tenant_items import build_closed_mark_key, build_job_key
+from daicho.layout.tenant_items import build_closed_mark_key, build_job_key, build_usage_key
 from daicho.plan import (
     AggregatePlan,
     CounterPlan,
@@ -112,6 +112,7 @@ ADMIN_READS: Mapping[str, tuple[ItemKey, str]] = {
     ),
     "Job.GET": (build_job_key("t", "{id}"), "1"),
     "Job.list": (build_job_key("t", "{id}"), "1"),
+    "Limits.GET": (build_usage_key("t", "{day}"), "1"),
     "Archive.list": (build_closed_mark_key("t"), "1, and at most 16 objects of the archive"),
     "Archive.restore": (build_job_key("t", "{id}"), "2, a write"),
 }
@@ -151,7 +152,8 @@ def render_access_patterns(daicho: Daicho, ledger: Ledger) -> str:
     for operation in build_admin_operations(daicho):
         for variant in operation.variants:
             route = f"`{operation.method} {operation.path}`"
-            question = f"{variant.summary} (role `{variant.roles[0]}`): `{variant.name}`"
+            role = f" (role `{variant.roles[0]}`)" if variant.roles else ""
+            question = f"{variant.summary}{role}: `{variant.name}`"
             key, reads = ADMIN_READS[variant.name]
             row = (route, question, f"PK `{key.pk}`, SK `{key.sk}`", reads)
             sections.setdefault(operation.tag, []).append(row)

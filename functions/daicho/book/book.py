@@ -497,6 +497,14 @@ class Book:
         """Sign a request that gets the object of an item: valid for an hour."""
         return self._tools.objects.sign_download(item, field)
 
+    def take_consumed(self) -> tuple[float, float]:
+        """Read and write units since the last call, if its table counts them.
+
+        With one unit for each vote, and an estimate of what derives from its writes.
+        """
+        read, written = self._table.units.take_total()
+        return read, written + self._votes + self._tools.derived_units
+
     @property
     def has_no_writes(self) -> bool:
         """Whether nothing was written through it, so that the request may be tried again."""

@@ -161,6 +161,12 @@ class BookTools:
         writer = self._get_used_writer()
         return writer is not None and bool(writer.sender.attempted)
 
+    @property
+    def derived_units(self) -> int:
+        """An estimate of the write units of what derives from the items that were written."""
+        writer = self._get_used_writer()
+        return 0 if writer is None else writer.sender.derived_units
+
     @cached_property
     def _item_cache(self) -> ItemCache:
         return self.item_cache or ItemCache(self.clock)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from daicho.errors import ProjectError as ProjectError
     from daicho.errors import SettingsError as SettingsError
     from daicho.project import Project as Project
+    from daicho.runtime.tenant_limits import Limits as Limits
 
 _NAMES = {
     "cdk.api_access": ("CognitoPool", "Machine", "OwnIssuer"),
@@ -32,6 +33,7 @@ _NAMES = {
     "cdk.settings": ("STAGES", "Settings"),
     "errors": ("DeclarationError", "ProjectError", "SettingsError"),
     "project": ("Project",),
+    "runtime.tenant_limits": ("Limits",),
 }
 __all__ = sorted(name for names in _NAMES.values() for name in names)  # noqa: PLE0605
 __getattr__ = lazy_imports("daicho", _NAMES)

@@ -160,6 +160,7 @@ class Api(Construct):
                 "API_URL": settings.address,
                 "UPLOAD_SECONDS": str(settings.upload_seconds),
                 **{name.upper(): str(value) for name, value in vars(settings.bounds).items()},
+                "TENANT_LIMITS": settings.all_limits.render(),
                 "JOB_MACHINE": state_machine,
                 "DOMAIN_PACKAGE": shared.project.domains,
                 # Pydantic reads the metadata of all packages to find plugins: a tenth of its

@@ -29,6 +29,7 @@ from daicho.errors import SettingsError
 from daicho.plan.disabled import RETIREMENT_S
 from daicho.runtime.bounds import DEFAULT_BOUNDS, RequestBounds
 from daicho.runtime.settings import MIN_FILTER_SPREAD_S, UPLOAD_SECONDS
+from daicho.runtime.tenant_limits import EVERYBODY, Limits, TenantLimits
 
 LOCALLY = "deploy it with daicho local up (make up), which passes them"
 CUSTOM_DOMAIN_OPTIONS = ("domain_name", "certificate_arn", "hosted_zone_id")
@@ -101,6 +102,8 @@ class Settings:
     ``backup_vault``: the ARN of a backup vault in another Region, which gets a copy of the stores
     each day (ADR 0190). ``table_stream``: the ARN of the stream of a restored table, which the
     stage has instead of its own, lost one (ADR 0189).
+    ``tenant_limits``: what tenants may consume, by tenant, and ``*`` for all others. By default it
+    is half of the stage's requests, and the units of `Limits`.
     """
 
     stage: str
@@ -134,6 +137,7 @@ class Settings:
     concurrency_quota: int = 1_000
     backup_vault: str | None = None
     table_stream: str | None = None
+    tenant_limits: Mapping[str, Limits] = field(default_factory=dict)
     account: str | None = None
     region: str | None = None
 
@@ -200,6 +204,12 @@ class Settings:
         return 100 if self.is_production else 10
 
     @property
+    def all_limits(self) -> TenantLimits:
+        """What each tenant may consume."""
+        default = Limits(requests=max(1, self.requests_per_second // 2))
+        return TenantLimits.collect({EVERYBODY: default, **self.tenant_limits})
+
+    @property
     def request_burst(self) -> int:
         """Requests at once that the API accepts: at most the quota of an account."""
         return min(self.requests_per_second, MAX_REQUEST_BURST)
@@ -264,6 +274,7 @@ class Settings:
     def _list_problems(self) -> Iterator[str]:
         domain = (self.domain_name, self.certificate_arn, self.hosted_zone_id)
         yield from self.identity.list_problems()
+        yield from self.all_limits.list_problems()
         yield from list_origin_problems(self.cors_origins)
         yield from list_window_problems("project_window_seconds", self.project_window_seconds)
         yield from list_custom_domain_problems(*domain, self.region)

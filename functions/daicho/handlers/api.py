@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 
 with pause_garbage_collection():
-    from daicho.book.book import Book
     from daicho.declare.registry import Daicho
+    from daicho.handlers.wiring.books import Books
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
     from daicho.handlers.wiring.http_functions import build_on_first_request, with_telemetry
     from daicho.handlers.wiring.invocation import Handler
     from daicho.plan import Ledger
-    from daicho.query.access import Access
     from daicho.release.older_writers import OlderWriters
     from daicho.runtime.settings import Settings
     from daicho.storage.item_cache import ItemCache
     from daicho.tenants.archive_source import ArchiveSource
-    from daicho.tenants.lifecycle import Tenants, guard_table
-    from daicho.write.counter_writer import CounterSettings
+    from daicho.tenants.lifecycle import Tenants
+    from daicho.tenants.quotas import Quotas, run_aside, run_inline
 
 
 def build(
@@ -36,24 +35,19 @@ def build(
     daicho = Daicho.discover(import_module(settings.domain_package), settings.migration_package)
     ledger = daicho.check_locked(ledger or Ledger.load_newest(settings.lock_file))
     table = OlderWriters(table, ledger, dependencies.sleep).announce_writes(table)
-    now, title, seconds = dependencies.now, ledger.project or "Daicho", settings.upload_seconds
-    bucket, item_cache = cache(lambda: dependencies.bucket(settings.object_bucket)), ItemCache(now)
-    book = partial(Book, clock=now, item_cache=item_cache, bucket=bucket, upload_seconds=seconds)
-
-    def open_book(access: Access) -> Book:
-        bounded = table.with_bounds(settings.bounds)
-        own, own_once = (guard_table(each, access.tenant) for each in (bounded, once))
-        counters = CounterSettings(own_once, settings.dirty_shards, dependencies.random)
-        return book(own, ledger, access.tenant, access=access, counter_settings=counters)
-
-    tenants = Tenants(table, item_cache, dependencies.machine(settings.job_machine), now)
+    item_cache, limits = ItemCache(dependencies.now), settings.tenant_limits
+    books = Books(settings, table, once, ledger, item_cache, dependencies)
+    start = run_inline if dependencies.parallelism == 1 else run_aside
+    quotas = Quotas(once, limits, dependencies.time, start) if limits else None
+    machine = dependencies.machine(settings.job_machine)
+    tenants = Tenants(table, item_cache, machine, dependencies.now, quotas)
     archive = ArchiveSource.find(ledger, dependencies.bucket, settings.archive_bucket)
 
     def build_api() -> Handler:
         from daicho.web.api import Api  # noqa: PLC0415  # it loads the routes
 
-        api = partial(Api, daicho, open_book, **settings.list_api_options())
-        return api(title=title, tenants=tenants, archive=archive)
+        api = partial(Api, daicho, books.open, **settings.list_api_options())
+        return api(title=ledger.project or "Daicho", tenants=tenants, archive=archive)
 
     return with_telemetry(build_on_first_request(build_api), traced=settings.stage != "local")
 

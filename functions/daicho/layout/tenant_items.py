@@ -42,3 +42,19 @@ def parse_job_index_key(sort_key: str) -> tuple[str, str]:
 def build_job_key(tenant: str, id: str) -> ItemKey:
     """The key of a job."""
     return ItemKey(render_tenant_partition(tenant), keys.render("job", id))
+
+
+@lru_cache(maxsize=1024)
+def build_usage_key(tenant: str, day: str) -> ItemKey:
+    """The key of what a tenant consumed on a day: a date in UTC (ISO 8601)."""
+    return ItemKey(keys.render("", "usage", tenant), day)
+
+
+def build_usage_index_key(tenant: str, day: str) -> dict[str, dict[str, str]]:
+    """The place of a tenant in the list of all tenants that consumed something on a day."""
+    return {"GSI2PK": {"S": render_usage_list(day)}, "GSI2SK": {"S": tenant}}
+
+
+def render_usage_list(day: str) -> str:
+    """The GSI2 partition of the tenants that consumed something on a day."""
+    return keys.render("", "usages", day)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from daicho.operations.operator_session import OperatorTools
+from daicho.operations.operator_session import OperatorSession, OperatorTools
 from daicho.operations.routes import build_operations
 from daicho.runtime.token_claims import OPERATOR
 from daicho.web.http.endpoint import BookOpener
@@ -33,7 +33,8 @@ class OperatorApi(HttpApi):
         """``more_operations``: routes besides those of each stage."""
         super().__init__(tools.settings.api_url, tools.settings.claim_names)
         self.operations = [*build_operations(), *more_operations]
-        self.route(self.operations, cast("BookOpener", tools.open_session))
+        self._tools = tools
+        self.route(self.operations, cast("BookOpener", self._open_session))
 
     def check_access(self, incoming: HttpRequest) -> None:
         """Refuse everybody who is no operator, before any route is looked up.
@@ -43,3 +44,6 @@ class OperatorApi(HttpApi):
         """
         if OPERATOR not in incoming.roles:
             raise HttpError(403, f"this takes the role {OPERATOR!r}")
+
+    def _open_session(self, request: HttpRequest) -> OperatorSession:
+        return self._tools.open_session(request.caller)

@@ -29,6 +29,7 @@ from daicho.redrive.redrives import MAX_CHOSEN
 from daicho.redrive.set_aside import SetAsideRecord
 from daicho.storage import keys
 from daicho.stream.recount_list import describe_recounts
+from daicho.tenants.usage import list_days, list_usage
 from daicho.verify.job import (
     VerifyJob,
     find_verification,
@@ -260,6 +261,25 @@ def _list_tenants(call: Call) -> Reply:
     return reply_page(items, cursor)
 
 
+PERIOD = Parameter("period", str, "A day, 2026-11-30, or a month, 2026-11; default: today, in UTC.")
+MAX_TENANTS = 10
+
+
+def _list_usage(call: Call) -> Reply:
+    """List the ten tenants that consumed most in a day or a month."""
+    tools, period = get_session(call).tools, call.values["period"]
+    period = period or tools.now().date().isoformat()
+    try:
+        days = list_days(period)
+    except ValueError as error:
+        raise Invalid(str(error)[:200], field="period") from error
+    items = [
+        {"tenant": name, **usage._asdict()}
+        for name, usage in list_usage(tools.store, days)[:MAX_TENANTS]
+    ]
+    return reply_page(items, None, period=period)
+
+
 def parse_id(id: str) -> ClaimId:
     """The shard and the number of a record.
 
@@ -406,6 +426,7 @@ def build_operations() -> list[Operation]:
         build_route("GET", "/ops/verify", _show_verification),
         build_route("POST", "/ops/verify", _start_verification, body=VerificationOrder, status=202),
         build_route("GET", "/ops/tenants", _list_tenants, optional=PAGING),
+        build_route("GET", "/ops/usage", _list_usage, optional=(PERIOD,)),
         build_route("GET", "/ops/quarantine", _list_records, optional=PAGING),
         build_route("GET", "/ops/quarantine/{id}", _show_record, variables=(RECORD,)),
         build_route("POST", "/ops/redrives/preview", _preview, body=ChosenRecords),

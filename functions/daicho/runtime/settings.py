@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from daicho.errors import SettingsError
 from daicho.runtime.bounds import UNBOUNDED, RequestBounds
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.runtime.tenant_limits import TenantLimits
 from daicho.runtime.token_claims import COGNITO_CLAIMS, ClaimNames
 
 Stage = Literal["local", "dev", "prod"]
@@ -62,7 +63,7 @@ class Settings:
     ``retirement_seconds``: how long an instance is kept after its successor became complete.
     ``domain_package``: the package of the domain files; ``migration_package``: that of the field
     migrations, empty for none. ``claim_names``: those of a token. ``dashboard``: the address of the
-    dashboard.
+    dashboard. ``tenant_limits``: what tenants may consume; None: there are no quotas.
     ``lock_file``: the generations; a relative path begins at the folder of the function's code,
     which holds the package `daicho`.
     ``console``: the stage and the variables ``CONSOLE_*``, by the rest of their lower-case names;
@@ -96,6 +97,7 @@ class Settings:
     domain_package: str = "domains"
     migration_package: str = ""
     claim_names: ClaimNames = COGNITO_CLAIMS
+    tenant_limits: TenantLimits | None = None
     lock_file: Path = LOCK_FILE
     console: Mapping[str, str] | None = None
     table_lineage: str = ""
@@ -124,6 +126,7 @@ class Settings:
         if upload > UPLOAD_SECONDS:
             wrong.append(f"UPLOAD_SECONDS is {upload}; it is at most {UPLOAD_SECONDS}")
         bounds = {name: _parse_number(environ, name.upper(), None, wrong) for name in _BOUNDS}
+        limits = _parse_limits(environ, wrong)
         if wrong:
             raise SettingsError("; ".join(wrong))
         return cls(
@@ -131,6 +134,7 @@ class Settings:
             stage=stage,  # type: ignore[arg-type]  # checked against Stage before
             emulated_stream=emulated == "true",
             claim_names=_read_claim_names(environ),
+            tenant_limits=limits,
             lock_file=CODE / (environ.get("LOCK_FILE") or LOCK_FILE_NAME),
             bounds=replace(UNBOUNDED, **{name: bound for name, bound in bounds.items() if bound}),
             console=_read_console(environ) if console == "true" else None,
@@ -163,6 +167,15 @@ def _read_claim_names(environ: Mapping[str, str]) -> ClaimNames:
         tuple(environ.get("GROUPS_CLAIMS", "").split()) or COGNITO_CLAIMS.groups,
         environ.get("SUBJECT_CLAIM") or COGNITO_CLAIMS.subject,
     )
+
+
+def _parse_limits(environ: Mapping[str, str], wrong: list[str]) -> TenantLimits | None:
+    text = environ.get("TENANT_LIMITS")
+    try:
+        return TenantLimits.parse(text) if text else None
+    except ValueError as error:
+        wrong.append(f"TENANT_LIMITS: {error}")
+        return None
 
 
 def _read_console(environ: Mapping[str, str]) -> Mapping[str, str]:

@@ -28,9 +28,11 @@ class CapacityUnits:
 
     def add(self, request: str, answer: Mapping[str, Any]) -> None:
         """Count the units that an answer reports for its request."""
-        consumed = answer.get("ConsumedCapacity") or []
-        entries = [consumed] if isinstance(consumed, Mapping) else consumed
-        units = sum(float(entry.get("CapacityUnits", 0.0)) for entry in entries)
+        consumed = answer.get("ConsumedCapacity")
+        if type(consumed) is dict:  # the usual case: each request of the API counts its units
+            units = float(consumed.get("CapacityUnits", 0.0))
+        else:
+            units = sum(float(entry.get("CapacityUnits", 0.0)) for entry in consumed or ())
         with self._lock:
             if request in WRITES:
                 self.written += units
@@ -45,20 +47,29 @@ class CapacityUnits:
         return totals
 
 
+def _define_request(name: str) -> Callable[..., Any]:
+    def metered(self: MeteredResult, **parameters: Any) -> Any:
+        parameters["ReturnConsumedCapacity"] = "TOTAL"
+        answer = getattr(self._client, name)(**parameters)
+        self._units.add(name, answer)
+        return answer
+
+    return metered
+
+
 class MeteredResult:
     """A client of DynamoDB that requests and counts the units of each request."""
 
     def __init__(self, client: Any, units: CapacityUnits) -> None:
         self._client, self._units = client, units
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name == "_client":  # a copy is made without `__init__`, and asked for its hooks
-            raise AttributeError(name)
-        request = getattr(self._client, name)
-
-        def metered(**parameters: Any) -> Any:
-            answer = request(**{**parameters, "ReturnConsumedCapacity": "TOTAL"})
-            self._units.add(name, answer)
-            return answer
-
-        return metered
+    get_item = _define_request("get_item")
+    batch_get_item = _define_request("batch_get_item")
+    query = _define_request("query")
+    scan = _define_request("scan")
+    put_item = _define_request("put_item")
+    update_item = _define_request("update_item")
+    delete_item = _define_request("delete_item")
+    transact_write_items = _define_request("transact_write_items")
+    batch_write_item = _define_request("batch_write_item")
+    batch_execute_statement = _define_request("batch_execute_statement")

@@ -26,6 +26,7 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
 from daicho.tally.watermark import WATERMARK_KEY
+from daicho.tenants.quotas import Quotas
 
 SHARED_PARTITIONS = (BACKFILL, WATERMARK_KEY.pk, LEFTOVERS, DELETIONS)
 """What requests of all tenants read, and the lists of the stack that their items are in."""
@@ -40,12 +41,13 @@ def guard_table(table: Table, tenant: str) -> Table:
 
 @dataclass(frozen=True)
 class Tenants:
-    """The tenants of one table. Threads may share it."""
+    """The tenants of one table. Threads may share it. ``quotas``: None if there are none."""
 
     store: Table
     item_cache: ItemCache
     machine: StateMachine
     now: Callable[[], dt.datetime]
+    quotas: Quotas | None = None
 
     def check_open(self, tenant: str) -> None:
         """Let a request of a tenant pass.

@@ -12,6 +12,7 @@ from daicho.runtime.bounds import UNBOUNDED, RequestBounds
 from daicho.runtime.token_claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.console.pages import ConsolePages
 from daicho.web.http.pattern_examples import collect_pattern_examples
+from daicho.web.http.problems import HttpError
 from daicho.web.http.request import HttpRequest
 from daicho.web.http_api import HttpApi
 from daicho.web.openapi.pages import PUBLIC_FOLDERS, PUBLIC_PATHS, ApiPages
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from daicho.declare.registry import Daicho
     from daicho.tenants.archive_source import ArchiveSource
     from daicho.tenants.lifecycle import Tenants
+    from daicho.tenants.quota import Excess
     from daicho.web.http.endpoint import BookOpener
+    from daicho.web.http.operation import Reply
 
 
 def is_public(path: str) -> bool:
@@ -52,7 +55,8 @@ class Api(HttpApi):
     ) -> None:
         """``open_book`` gives the book of a caller; ``server`` is the API's address.
 
-        ``tenants``: checks whether a tenant is closed, and adds its administrator's routes.
+        ``tenants``: checks whether a tenant is closed or over its quota, and adds the routes of a
+        whole tenant.
         ``title``: the name of the API in its description. ``claim_names``: the claims of tenant,
         groups and subject; Cognito's by default. ``console``: the settings of the console; None
         for an API without one. ``archive``: what its routes read; None for an API that has
@@ -64,7 +68,7 @@ class Api(HttpApi):
         administered = build_admin_operations(daicho) if tenants else []
         self.operations = [*served, *administered]
         self._tenants, self._open_caller_book = tenants, open_book
-        self._archive = archive
+        self._archive, self._quotas = archive, tenants.quotas if tenants else None
         self._access_rules, self._entities = daicho.access_rules, daicho.entities
         self.route(served, self._open_book)
         self.route(administered, cast("BookOpener", self._open_session))
@@ -77,27 +81,57 @@ class Api(HttpApi):
             self.routes.add("GET", path, serve_page(find))
 
     def check_access(self, incoming: HttpRequest) -> None:
-        """Refuse a token without a tenant; the description of the API needs no token."""
-        if not is_public(str(incoming.event.get("rawPath"))):
-            _ = incoming.tenant
+        """Refuse a token without a tenant, and a tenant that is over its quota.
+
+        The description of the API needs no token.
+        """
+        if is_public(str(incoming.event.get("rawPath"))):
+            return
+        tenant = incoming.tenant
+        if self._quotas is None:
+            return
+        if excess := self._quotas.check(tenant):
+            raise _refuse_excess(excess)
+        incoming.consumption.is_admitted = True
+
+    def answer(self, request: HttpRequest) -> Reply:
+        """Answer a request, and charge what it has consumed to the quota of its tenant."""
+        reply = super().answer(request)
+        consumption = request.consumption
+        if self._quotas is not None and consumption.is_admitted:
+            consumed = consumption.sum_up(request.event.get("body") or "", reply.body or "")
+            self._quotas.charge(request.tenant, *consumed)
+        return reply
 
     @cached_property
     def pattern_examples(self) -> Mapping[str, str]:
         """From the examples of the entities and of the operations."""
         return collect_pattern_examples(self._entities, self.operations)
 
-    def _open_book(self, caller: Caller) -> Book:
+    def _open_book(self, request: HttpRequest) -> Book:
         """The book of a caller whose tenant is not closed."""
+        caller = request.caller
         if self._tenants is not None:
             self._tenants.check_open(caller.tenant)
-        return self._open_caller_book(self._open_access(caller))
+        book = self._open_caller_book(self._open_access(caller))
+        if self._quotas is not None:
+            request.consumption.books.append(book)
+        return book
 
-    def _open_session(self, caller: Caller) -> TenantSession:
-        """What an administrator does with a whole tenant, closed or not."""
+    def _open_session(self, request: HttpRequest) -> TenantSession:
+        """What is about a whole tenant, closed or not."""
         if self._tenants is None:
             raise AssertionError("an API without tenants has no route of their administrators")
+        caller = request.caller
         access = self._open_access(caller)
         return TenantSession(self._tenants, access, caller.subject, self._archive)
 
     def _open_access(self, caller: Caller) -> Access:
         return Access(caller, self._access_rules, self._lineage)
+
+
+def _refuse_excess(excess: Excess) -> HttpError:
+    name, seconds = excess.limit, excess.seconds
+    detail = f"the tenant is over its limit of {name.replace('_', ' ')}: wait for {seconds} s"
+    headers = {"Retry-After": str(seconds)}
+    return HttpError(429, detail, [(name, "is over the limit")], headers, "over-quota")

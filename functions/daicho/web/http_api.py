@@ -57,7 +57,7 @@ class HttpApi:
         """Answer an event."""
         incoming = self.request_type(event, self._claim_names, self._lineage)
         is_head = incoming.method == "HEAD"
-        reply = self._answer(incoming.to_get() if is_head else incoming)
+        reply = self.answer(incoming.to_get() if is_head else incoming)
         kind = {} if reply.body is None else {"Content-Type": reply.content_type}
         if self._lineage and "ETag" in reply.headers:
             kind["ETag"] = add_lineage(reply.headers["ETag"], self._lineage)
@@ -87,7 +87,8 @@ class HttpApi:
             endpoint = Endpoint(operation, open_book, self._bounds)
             self.routes.add(operation.method, operation.path, endpoint)
 
-    def _answer(self, request: HttpRequest) -> Reply:
+    def answer(self, request: HttpRequest) -> Reply:
+        """Answer a request; every error is a problem."""
         try:
             self.check_access(request)
             request.check()

@@ -45,6 +45,7 @@ class PlannedWrite(Generic[E]):
             has none. Otherwise it keeps its own.
         is_repair: the stored item cannot be read, and is replaced as a whole. ``predecessor`` has
             what can be read of it, or only its version and its creation.
+        derived_units: an estimate of the write units of what derives from the write.
     """
 
     entity: type[E]
@@ -55,6 +56,7 @@ class PlannedWrite(Generic[E]):
     predecessor: Image = field(default_factory=dict)
     renews_expiry: bool = False
     is_repair: bool = False
+    derived_units: int = 0
 
     def build_successor(self) -> Image:
         """The image to store by a writer that checks that the predecessor is unchanged.
@@ -224,8 +226,20 @@ _WIDEST: AttributeValue = {"N": "9" * 19}
 _LONGEST_RUN: AttributeValue = {"S": "x" * MAX_RUN_ID}
 
 
-def check_image(plan: EntityPlan, image: Image, bounds: RequestBounds = UNBOUNDED) -> None:
+ROW_UNITS = 2
+"""Write units of a derived item: one in the table, one in an index."""
+
+
+def check_image(
+    plan: EntityPlan,
+    image: Image,
+    bounds: RequestBounds = UNBOUNDED,
+    predecessor: Image | None = None,
+) -> int:
     """Refuse an image that could be stored but not derived, or could not be stored.
+
+    Returns an estimate of the write units of what derives from it, when it replaces
+    ``predecessor``: derived items of at most 1 KB, and a slot of each group.
 
     Raises:
         Invalid: over 400 KB, over 400 derived items, an index key too long, a sum that overflows,
@@ -241,14 +255,34 @@ def check_image(plan: EntityPlan, image: Image, bounds: RequestBounds = UNBOUNDE
             raise Invalid(str(error), field=error.field) from error
     try:
         rows = derived_items.compute_index_rows(plan, image)
-        derived = len(contributions.compute_contributions(plan, image))
-        derived += derived_items.count_units(rows.values())
+        groups = contributions.compute_contributions(plan, image)
     except (ValueError, ArithmeticError, LookupError) as error:
         field = error.field if isinstance(error, item_keys.UnderivableError) else None
         raise Invalid(str(error), field=field or _find_field_at_fault(plan, image)) from error
+    derived = derived_items.count_units(rows.values()) + len(groups)
     if derived > bounds.derived_units:
         field, detail = _find_field_at_fault(plan, image), f"{plan.name} derives {derived:,} units"
         raise ExceedsBounds(detail, "derived_units", bounds.derived_units, field)
+    if predecessor is None:
+        return ROW_UNITS * len(rows) + len(groups)
+    old_rows, old_groups = _derive_stored(plan, predecessor)
+    changed_rows = dict(rows.items() ^ old_rows.items())
+    return ROW_UNITS * len(changed_rows) + len(dict(groups.items() ^ old_groups.items()))
+
+
+def estimate_removal(plan: EntityPlan, image: Image) -> int:
+    """An estimate of the write units of what derives from the removal of a stored item."""
+    rows, groups = _derive_stored(plan, image)
+    return ROW_UNITS * len(rows) + len(groups)
+
+
+def _derive_stored(plan: EntityPlan, image: Image) -> tuple[Mapping[Any, Any], ...]:
+    """The rows and contributions of a stored item; none if they cannot be computed."""
+    try:
+        rows = derived_items.compute_index_rows(plan, image)
+        return rows, contributions.compute_contributions(plan, image)
+    except (ValueError, ArithmeticError, LookupError):  # the projector sets it aside
+        return {}, {}
 
 
 def _check_time_buckets(plan: EntityPlan, image: Image) -> None:

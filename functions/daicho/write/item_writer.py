@@ -37,7 +37,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Update, Write
 from daicho.storage.table import Table
 from daicho.write import conditions
-from daicho.write.field_changes import PlannedWrite, build_successor
+from daicho.write.field_changes import PlannedWrite, build_successor, estimate_removal
 from daicho.write.planner import ItemPlanner
 from daicho.write.referrers import list_references
 from daicho.write.refusals import explain_taken
@@ -148,6 +148,7 @@ class ItemWriter:
                 write = conditions.if_unchanged(existing).to_put(image)
                 with suppress(ConditionFailedError):
                     self.sender.send_one(new.key, write)
+                    self.sender.derived_units += planned.derived_units
                     return mapper.to_item(planned.entity, image, self.key_resolver.ledger)
         raise Raced
 
@@ -188,10 +189,13 @@ class ItemWriter:
         owner = self.access.find_required_owner(ref.entity)
         removal = conditions.build_removal(key, to_seconds(now), if_match, owner)
         try:
-            self.sender.send_one(key, removal)
+            removed = self.sender.send_one(key, removal)
         except ConditionFailedError as refused:
             self.planner.check_existing(ref, refused.item, now, if_match)
             raise
+        if removed is not None:
+            plan = self.planner.get_entity_plan(ref.entity)
+            self.sender.derived_units += estimate_removal(plan, removed)
 
     def restore(self, ref: ItemRef[E], *, if_match: int | str | None) -> E:
         """See `Book.restore`."""
@@ -283,6 +287,7 @@ class ItemWriter:
                     self.planner.check_replaceable(new, existing, now)
                 raise error(explain_taken(new.entity, existing, now)) from refused
             self.sender.attempted += 1
+        self.sender.derived_units += new.derived_units
         return new.to_item(self.key_resolver.ledger)
 
     def _update(self, planned: PlannedWrite[E], write: Update) -> E:
@@ -295,5 +300,6 @@ class ItemWriter:
                 # Attributes of older code may leave no room.
                 build_successor(planned.entity, planned.image, existing)
             raise
+        self.sender.derived_units += planned.derived_units
         stored = planned.image if image is None else image
         return mapper.to_item(planned.entity, stored, self.key_resolver.ledger)

@@ -259,8 +259,8 @@ class ItemPlanner:
         existing: Image | None,
         now: dt.datetime,
         if_match: int | str | None,
-    ) -> None:
-        """Check that an item may be deleted.
+    ) -> Image:
+        """The item that is deleted, if it may be.
 
         Raises:
             NotFound, Forbidden, PreconditionFailed: as in `check_existing`.
@@ -269,6 +269,7 @@ class ItemPlanner:
         current = self.check_existing(ref, existing, now, if_match)
         if ref.entity.rules_.guards_deletion:
             change_rules.check_deletion(ref.entity, self.ledger, current)
+        return current
 
     def check_vacant(
         self,
@@ -378,11 +379,15 @@ class ItemPlanner:
             ttl = compute_ttl(plan, {**image, **kept}, now)
             image = {name: value for name, value in image.items() if name != "ttl"}
             image |= {} if ttl is None else {"ttl": ttl}
-        field_changes.check_image(plan, image, self.key_resolver.table.budget.bounds)
+        bounds = self.key_resolver.table.budget.bounds
+        derived_units = field_changes.check_image(plan, image, bounds, predecessor)
         key = get_key(image)
         if entity.object_fields_:
             check_object_keys(entity, key, plan.key.fields[-1])
-        return PlannedWrite(entity, plan, key, fields, image, predecessor or {}, renews_expiry)
+        return PlannedWrite(
+            *(entity, plan, key, fields, image, predecessor or {}, renews_expiry),
+            derived_units=derived_units,
+        )
 
     def _build_fields(
         self, item: E, now: dt.datetime, given: Collection[str] = ()

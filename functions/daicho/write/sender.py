@@ -33,11 +33,15 @@ T = TypeVar("T")
 
 @dataclass
 class Sender:
-    """Sends a request's writes. ``attempted``: how many may have been executed."""
+    """Sends a request's writes. ``attempted``: how many may have been executed.
+
+    ``derived_units``: an estimate of the write units of what derives from them.
+    """
 
     table: Table
     item_cache: ItemCache
     attempted: int = 0
+    derived_units: int = 0
 
     def send_one(self, key: ItemKey, write: Put | Update | Delete) -> Image | None:
         """Send one write of the item at this key, as a request without a transaction.

@@ -40,7 +40,7 @@ from daicho.storage.requests import (
     get_write_key,
 )
 from daicho.write import conditions
-from daicho.write.field_changes import PlannedWrite
+from daicho.write.field_changes import PlannedWrite, estimate_removal
 from daicho.write.planner import ItemPlanner
 from daicho.write.referrers import CLOSING_MARK, Referrers, is_closing, list_references
 from daicho.write.refusals import CHANGED_MEANWHILE, build_reference_not_found, select_live
@@ -169,11 +169,13 @@ class Transaction:
         if key is None:
             raise build_not_found(ref)
         existing = self._read_image(ref.entity, key)
-        self._planner.check_removal(ref, existing, now, if_match)
+        stored = self._planner.check_removal(ref, existing, now, if_match)
+        plan = self._planner.get_entity_plan(ref.entity)
+        self._sender.derived_units += estimate_removal(plan, stored)
         if list_references(self._planner.ledger, ref.entity.__name__):
             access, staged = self._planner.access, self.images
             guard = Referrers(self._key_resolver, self._sender, access, self._clock, staged)
-            self._originals[key] = guard.close(ref.entity, existing or {})
+            self._originals[key] = guard.close(ref.entity, stored)
             self._guarded.add(key)
         self.images[key] = None
         if ref.entity.versioned_:
@@ -296,6 +298,7 @@ class Transaction:
     def _stage(self, planned: PlannedWrite[E], now: dt.datetime) -> E:
         """Keep a planned write for the commit, and return the item as it will be."""
         image = planned.build_successor()
+        self._sender.derived_units += planned.derived_units
         self._check_references(planned.entity, planned.key, image)
         if planned.entity.versioned_:
             image, versions = self._versions.build_next(planned.key, image, now)

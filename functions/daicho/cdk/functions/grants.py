@@ -157,7 +157,7 @@ RELEASE = Grants(
 # The keys of the stack's own items begin with the delimiter: no tenant has an empty name. So this
 # function reaches no item of a tenant, in the table or in an index.
 OPS = Grants(
-    table=("GetItem", "Query", "PutItem", "UpdateItem"),
+    table=("GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem"),
     indexes={"GSI2": ("Query",)},
     failures=dict.fromkeys(("quarantine/*", "aws/lambda/*", "verify/*"), ("GetObject",)),
     failure_bucket=("ListBucket",),

@@ -33,6 +33,7 @@ class Dependencies:
     is_going_back: Callable[[str], bool] = is_going_back
     now: Callable[[], dt.datetime] = utc_now
     sleep: Callable[[float], None] = time.sleep
+    time: Callable[[], float] = time.time
     random: Callable[[], float] = random.random
     parallelism: int = 48
     code: str = ""

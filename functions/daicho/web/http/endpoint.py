@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 
-from daicho.declare.rules.caller import Caller
 from daicho.declare.rules.declared_places import has_decimals
 from daicho.errors import ExceedsBounds, Raced
 from daicho.items.json_pairs import WrittenNumberError, check_written
@@ -36,7 +35,7 @@ from daicho.write.idempotency import IdempotentRequest, StoredAnswer
 if TYPE_CHECKING:
     from daicho.book.book import Book
 
-BookOpener = Callable[[Caller], "Book"]
+BookOpener = Callable[[HttpRequest], "Book"]
 RACE_RETRY_S = 3.0
 """How long a request is repeated whose writes fail because of concurrent writers, in seconds."""
 EXTRA: Literal["forbid"] = "forbid"
@@ -99,7 +98,7 @@ class Endpoint:
     def __init__(
         self, operation: Operation, open_book: BookOpener, bounds: RequestBounds = UNBOUNDED
     ) -> None:
-        """``open_book`` opens the book of a caller; ``bounds``: those of a body."""
+        """``open_book`` opens the book of a request's caller; ``bounds``: those of a body."""
         self.operation, self._open_book, self._bounds = operation, open_book, bounds
 
     def __call__(self, request: HttpRequest, /, **variables: str) -> Reply:
@@ -231,7 +230,7 @@ class Execution:
 
     def _attempt(self, variant: QueryVariant, values: Mapping[str, Any]) -> Reply | None:
         """Execute once; None if a concurrent writer was faster and nothing was written."""
-        book = self.open_book(self.request.caller)
+        book = self.open_book(self.request)
         call = Call(book, values, self.body)
         key = values.get(IDEMPOTENCY_KEY.name) if self.operation.accepts_idempotency_key else None
         try:
@@ -320,12 +319,16 @@ class Execution:
 
     def _answer_once(self, variant: QueryVariant, call: Call, request: IdempotentRequest) -> Reply:
         """The reply stored under the Idempotency-Key; without one, execute and store the reply."""
+        is_repeat = True
 
         def answer_first() -> StoredAnswer:
+            nonlocal is_repeat
+            is_repeat = False
             reply = self._answer(variant, call)
             return StoredAnswer(reply.status, reply.headers, reply.body)
 
         stored_answer = call.book.once(request, answer_first)
+        self.request.consumption.is_repeat = is_repeat
         return Reply(stored_answer.status, stored_answer.body, stored_answer.headers)
 
     def _answer(self, variant: QueryVariant, call: Call) -> Reply:

@@ -191,6 +191,15 @@ TYPES: tuple[ProblemType, ...] = (
         "with each repeat.",
     ),
     ProblemType(
+        "over-quota",
+        429,
+        "The tenant has consumed more than it may: requests, read units or write units. errors "
+        "names the limit. Nothing was read or written.",
+        "Repeat the request after the number of seconds in Retry-After. GET /limits shows the "
+        "limits of the tenant, and what is left of them.",
+        "Over Quota",
+    ),
+    ProblemType(
         "internal-server-error",
         500,
         "The API has a bug. The detail contains the id of the request, which is in the log.",

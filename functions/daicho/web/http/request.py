@@ -12,9 +12,10 @@ import binascii
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import field
 from functools import cached_property
 from itertools import chain
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import unquote, unquote_plus
 
 from daicho.declare.rules.caller import Caller
@@ -24,6 +25,9 @@ from daicho.web.http.preconditions import PRECONDITION_HEADERS, remove_lineage
 from daicho.web.http.problems import HttpError
 from daicho.web.schema import addresses
 from daicho.write.idempotency import IdempotentRequest
+
+if TYPE_CHECKING:
+    from daicho.book.book import Book
 
 Claims = Mapping[str, Any]
 """The claims of a token, which the gateway has checked, by their names."""
@@ -74,6 +78,35 @@ def split_groups(claim: object) -> list[str]:
     return [group] if group and " " not in group else []
 
 
+class Consumption:
+    """What one request consumes. ``books`` answer it: one for each attempt.
+
+    ``is_admitted``: the quota of its tenant has let it pass. ``is_repeat``: its answer was stored
+    under its Idempotency-Key.
+    """
+
+    def __init__(self) -> None:
+        self.books: list[Book] = []
+        self.is_admitted = self.is_repeat = False
+
+    def sum_up(self, sent: str, answered: str) -> tuple[int, float, float, int]:
+        """Requests, read and write units and bytes. A repeat is no further request.
+
+        ``sent``, ``answered``: the bodies.
+        """
+        reads = writes = 0.0
+        for book in self.books:
+            read, written = book.take_consumed()
+            reads, writes = reads + read, writes + written
+        size = _measure_text(sent) + _measure_text(answered)
+        return 0 if self.is_repeat else 1, reads, writes, size
+
+
+def _measure_text(text: str) -> int:
+    """Its bytes in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
+
+
 MAX_BODY_BYTES = 6 * 1024 * 1024
 """The limit of any body: Lambda takes no more. An operation may take less."""
 
@@ -88,7 +121,7 @@ _WITH_BODY = ("POST", "PUT", "PATCH")
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """One request.
+    """One request. ``consumption`` is filled in while it is answered.
 
     ``lineage``: of a table that was taken over. Its ETags begin with it, outside of this class.
     """
@@ -96,6 +129,7 @@ class HttpRequest:
     event: Mapping[str, Any]
     claim_names: ClaimNames = COGNITO_CLAIMS
     lineage: str = ""
+    consumption: Consumption = field(default_factory=Consumption)
 
     @property
     def method(self) -> str:

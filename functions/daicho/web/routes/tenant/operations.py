@@ -1,7 +1,8 @@
-"""The routes of a whole tenant: its deletion, its jobs, and its archive.
+"""The routes of a whole tenant: its deletion, its jobs, its limits, and its archive.
 
-These routes are mounted next to those of the domains. They are for the tenant's administrator.
-Deletion and jobs stay open when all other routes answer that the tenant is closed.
+These routes are mounted next to those of the domains. Those but the limits are for the tenant's
+administrator. Deletion, jobs and limits stay open when all other routes answer that the tenant is
+closed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from daicho.web.routes.tenant.job_views import (
     build_any_view,
     build_view,
 )
+from daicho.web.routes.tenant.limits import build_limits_operation
 
 if TYPE_CHECKING:
     from daicho.web.routes.tenant.session import TenantSession
@@ -35,7 +37,7 @@ ARCHIVE = Parameter(
 ADMIN = archive.ADMIN
 """The role that these routes require: a group of the user pool."""
 TAG = archive.TAG
-NAMES = ("delete_tenant", "get_job", "list_jobs", *archive.NAMES)
+NAMES = ("delete_tenant", "get_job", "list_jobs", "get_limits", *archive.NAMES)
 """The names of the operations, which no operation of a domain has."""
 
 
@@ -57,7 +59,8 @@ def build_admin_operations(daicho: Daicho) -> list[Operation]:
     deletion = Operation("DELETE", "/tenant", TAG, [delete], status=202)
     job = Operation("GET", "/jobs/{id}", TAG, [show], (variable,))
     jobs = Operation("GET", "/jobs", TAG, [listed])
-    operations = [deletion, job, jobs, *archive.build_archive_operations(daicho)]
+    limits = build_limits_operation(TAG)
+    operations = [deletion, job, jobs, limits, *archive.build_archive_operations(daicho)]
     for operation, name in zip(operations, NAMES, strict=False):
         operation.name = name
     return operations
