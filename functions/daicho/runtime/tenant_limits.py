@@ -27,7 +27,7 @@ class Limits:
     requests: int = 1_000
     read_units: int = 10_000
     write_units: int = 10_000
-    burst_seconds: int = 10
+    burst_seconds: int = 1
 
     def list_problems(self) -> Iterator[str]:
         """What is wrong with these limits, in words."""

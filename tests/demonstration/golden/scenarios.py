@@ -347,6 +347,7 @@ TENANT: Sequence[Step] = (
     get("/problems/not-found"),
     get("/openapi.json"),
     get("/docs"),
+    get("/limits"),
     get("/jobs"),
     get(f"/archive?entity=Message&{ARCHIVED_DAYS}", role="admin"),
     get(f"/archive?entity=User&{ARCHIVED_DAYS}", role="admin"),

@@ -52,6 +52,7 @@ def test_every_route_is_recorded() -> None:
         for path, methods in described.items()
         for method, operation in methods.items()
         if {*operation["tags"]} <= {*SYSTEMS, "tenant"}
+        if path != "/limits"  # a stack without limits answers 404
     }
     asked = set(_successes())
     missing = [
