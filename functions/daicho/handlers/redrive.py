@@ -15,9 +15,11 @@ from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 with pause_garbage_collection():
     from daicho.archive.rearchiver import Rearchiver
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+    from daicho.handlers.wiring.event_wiring import RepublishingArchive, build_sender
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
     from daicho.handlers.wiring.redrive_calls import run_call
     from daicho.plan import Ledger
+    from daicho.redrive.failure_bucket import RecordRearchiver
     from daicho.redrive.redrive import Redrive
     from daicho.redrive.worker import RedriveWorker
     from daicho.runtime.settings import Settings
@@ -38,7 +40,10 @@ def build(
     table = dependencies.table(settings.table_name, connections=threads)
     bucket = dependencies.bucket(settings.archive_bucket)
     failures = dependencies.bucket(settings.failure_bucket)
-    rearchiver = Rearchiver(table, bucket, ledger, now=now)
+    rearchiver: RecordRearchiver = Rearchiver(table, bucket, ledger, now=now)
+    if settings.event_queue:
+        sender = build_sender(settings, ledger, dependencies, keep=lambda _records, _why: None)
+        rearchiver = RepublishingArchive(rearchiver, sender)
     redrive = Redrive.build(
         *(settings, ledger, table, failures, rearchiver),
         threads=threads,

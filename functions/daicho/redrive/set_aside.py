@@ -17,7 +17,7 @@ from daicho.redrive.claim_ids import ClaimId, render_claim, render_claim_id
 from daicho.redrive.failure_bucket import END, FailureGroup
 from daicho.redrive.older_claims import OlderClaims, is_quarantined
 from daicho.redrive.payloads import PayloadError
-from daicho.redrive.plain_json import to_plain_json
+from daicho.storage.plain_json import to_plain_json
 from daicho.redrive.report import Phase, RedrivePosition
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, make_mapper
