@@ -59,6 +59,7 @@ MEMORY_MB: Mapping[str, int] = {
     "forget": 1024,
     "release": 512,
     "tokens": 512,
+    "publish": 512,
 }
 """Megabytes of each function; the processor share grows with them (1,769 is one core)."""
 
@@ -87,6 +88,8 @@ class Settings:
     ``identity``: who signs the tokens. ``cors_origins``: whose pages may call the API in a browser,
     and put and get objects by signed URLs. ``domain_name``: the API's own host name, with a
     certificate of the stack's Region; ``hosted_zone_id``: the zone that gets its record.
+    ``event_bus``: the name or ARN of an existing bus that gets the events; by default the stack has
+    its own, if anything is published.
     ``alarm_email``, ``alarm_topic``: whom alarms notify, an address and the ARN of an existing SNS
     topic; both may be given. The topic `NO_TOPIC` means that something else reads the states of
     the alarms. ``runbook_url``: the page that the description of each alarm links to.
@@ -116,6 +119,7 @@ class Settings:
     domain_name: str | None = None
     certificate_arn: str | None = None
     hosted_zone_id: str | None = None
+    event_bus: str | None = None
     alarm_email: str | None = None
     alarm_topic: str | None = None
     runbook_url: str = "docs/how-to/respond-to-alarms.md"
@@ -271,7 +275,7 @@ class Settings:
           deployment decide.
         - ``replica_index``, ``console`` and ``warm_throughput``: true or false.
         - ``cors_origins``: separated by commas.
-        - ``alarm_email``, ``alarm_topic``, ``runbook_url``, ``project_window_seconds``,
+        - ``event_bus``, ``alarm_email``, ``alarm_topic``, ``runbook_url``, ``project_window_seconds``,
           ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, and those of `read_identity`.
         - At stage local: ``local_layer``, ``local_ledger`` and ``api_url``, which are required,
           and ``faults``.
@@ -286,6 +290,7 @@ class Settings:
         context.choose_stage(stage)
         local = ("local_layer", "local_ledger", "api_url")
         texts = (*local, *CUSTOM_DOMAIN_OPTIONS, "alarm_email", "alarm_topic", "account", "region")
+        texts = (*texts, "event_bus")
         options: dict[str, Any] = {name: context.read_text(name) for name in texts}
         missing = [name for name in local if stage == "local" and not context(name)]
         context.wrong += [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []

@@ -1,4 +1,4 @@
-"""The queue of events and the bus: the only module of the library that talks to SQS and EventBridge.
+"""The queue and the bus of events: the only module that talks to SQS and EventBridge.
 
 A send is done, or not known to be done: then its caller repeats it, and the id keeps the queue from
 delivering it twice within five minutes. A bus has no such memory.
@@ -24,8 +24,10 @@ PERMANENT_ERRORS = frozenset(
 
 @dataclass(frozen=True)
 class EventMessage:
-    """An event on its way. ``id``: of the event. ``group``: of its item, whose events keep their
-    order. ``body``: the event as JSON. ``receipt``: the id that the queue gave the message.
+    """An event on its way.
+
+    ``id``: of the event. ``group``: of its item, whose events keep their order. ``body``: the event
+    as JSON. ``receipt``: the id that the queue gave the message.
     """
 
     id: str
@@ -132,5 +134,3 @@ def open_event_bus(name: str, dead_letters: EventQueue) -> EventBus:
     """A bus, as `open_event_queue`."""
     client = open_on_first_use("events", build_config(attempts=2))
     return EventBus(client, name, dead_letters)
-
-
