@@ -275,8 +275,9 @@ class Settings:
           deployment decide.
         - ``replica_index``, ``console`` and ``warm_throughput``: true or false.
         - ``cors_origins``: separated by commas.
-        - ``event_bus``, ``alarm_email``, ``alarm_topic``, ``runbook_url``, ``project_window_seconds``,
-          ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, and those of `read_identity`.
+        - ``event_bus``, ``alarm_email``, ``alarm_topic``, ``runbook_url``,
+          ``project_window_seconds``, ``domain_name``, ``certificate_arn``, ``hosted_zone_id``,
+          and those of `read_identity`.
         - At stage local: ``local_layer``, ``local_ledger`` and ``api_url``, which are required,
           and ``faults``.
 
