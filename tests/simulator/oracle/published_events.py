@@ -64,10 +64,9 @@ def _list_expected(deployment: SimulatedDeployment) -> Iterator[dict[str, Any]]:
             continue
         if old and new and old["created_at"] != new["created_at"]:
             old = None  # it had expired: another item
-        is_quiet = new is not None and (
-            new.get("_quiet") == new["version"]
-            or (old is not None and old["version"] == new["version"])
-        )
+        version = (new or {}).get("version")
+        kept = [each.get(name) for each, name in ((new, "_quiet"), (old, "version")) if each]
+        is_quiet = version is not None and version in kept
         for name in () if is_quiet else _list_names(old, new):
             yield _describe(record, name, old, new)
 
@@ -117,7 +116,7 @@ def _describe(
         "subject": image["id"]["S"],
         "sequence": sequence,
         "tenant": "t",
-        "version": int(image["version"]["N"]),
+        "version": int(image["version"]["N"]) if "version" in image else None,
         "data": data,
     }
 
