@@ -36,14 +36,14 @@ def republish(stage: Stage = None, stack: StackFile = LOCAL) -> None:
             raise CommandError(f"{found.name} publishes no events")
         client = found.open_client("sqs", Config(retries={"total_max_attempts": 3}))
         moved, left = move_back(client, str(urls[0]), str(urls[1]), time.time)
-    typer.echo(f"{moved:,} events moved, {left:,} left{': run it again later' if left else ''}")
+    typer.echo(f"{moved:,} events moved; {'run it again later' if left else 'none is left'}")
     raise typer.Exit(INCOMPLETE if left else SUCCESS)
 
 
 def move_back(
     client: Any, dead_letters: str, queue: str, now: Callable[[], float]
 ) -> tuple[int, int]:
-    """Move messages between two queues; returns how many were moved, and how many were not."""
+    """Move messages between two queues; returns how many were moved, and how many of those seen were not."""
     moved = left = 0
     while True:
         answer = client.receive_message(
