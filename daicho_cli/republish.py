@@ -43,7 +43,7 @@ def republish(stage: Stage = None, stack: StackFile = LOCAL) -> None:
 def move_back(
     client: Any, dead_letters: str, queue: str, now: Callable[[], float]
 ) -> tuple[int, int]:
-    """Move messages between two queues; returns how many were moved, and how many of those seen were not."""
+    """Move messages between two queues; returns how many were moved, and how many must wait."""
     moved = left = 0
     while True:
         answer = client.receive_message(
