@@ -15,11 +15,10 @@ from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 with pause_garbage_collection():
     from daicho.archive.rearchiver import Rearchiver
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-    from daicho.handlers.wiring.event_wiring import RepublishingArchive, build_sender
+    from daicho.handlers.wiring.event_wiring import with_events
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
     from daicho.handlers.wiring.redrive_calls import run_call
     from daicho.plan import Ledger
-    from daicho.redrive.failure_bucket import RecordRearchiver
     from daicho.redrive.redrive import Redrive
     from daicho.redrive.worker import RedriveWorker
     from daicho.runtime.settings import Settings
@@ -40,12 +39,10 @@ def build(
     table = dependencies.table(settings.table_name, connections=threads)
     bucket = dependencies.bucket(settings.archive_bucket)
     failures = dependencies.bucket(settings.failure_bucket)
-    rearchiver: RecordRearchiver = Rearchiver(table, bucket, ledger, now=now)
-    if settings.event_queue:
-        sender = build_sender(settings, ledger, dependencies, keep=lambda _records, _why: None)
-        rearchiver = RepublishingArchive(rearchiver, sender)
+    rearchiver = Rearchiver(table, bucket, ledger, now=now)
+    archive = with_events(rearchiver, settings, ledger, dependencies)
     redrive = Redrive.build(
-        *(settings, ledger, table, failures, rearchiver),
+        *(settings, ledger, table, failures, archive),
         threads=threads,
         now=now,
         stream=partial(dependencies.stream, settings.table_name),

@@ -88,3 +88,13 @@ class RepublishingArchive:
         if wrong:
             raise DaichoError(f"an event of {wrong[0].seq} cannot be computed: see the log")
         return result
+
+
+def with_events(
+    archive: RecordRearchiver, settings: Settings, ledger: Ledger, dependencies: Dependencies
+) -> RecordRearchiver:
+    """The archive of a redrive, which sends events too where any are published."""
+    if not settings.event_queue:
+        return archive
+    sender = build_sender(settings, ledger, dependencies, keep=lambda _records, _why: None)
+    return RepublishingArchive(archive, sender)
