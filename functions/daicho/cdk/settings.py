@@ -291,8 +291,7 @@ class Settings:
         context.choose_stage(stage)
         local = ("local_layer", "local_ledger", "api_url")
         texts = (*local, *CUSTOM_DOMAIN_OPTIONS, "alarm_email", "alarm_topic", "account", "region")
-        texts = (*texts, "event_bus")
-        options: dict[str, Any] = {name: context.read_text(name) for name in texts}
+        options: dict[str, Any] = {name: context.read_text(name) for name in (*texts, "event_bus")}
         missing = [name for name in local if stage == "local" and not context(name)]
         context.wrong += [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []
         for name in ("replica_index", "warm_throughput"):

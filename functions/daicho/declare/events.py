@@ -82,7 +82,7 @@ def compile_event(
     where = _Publication(entity.__name__, name)
     if not _NAME.fullmatch(name):
         raise DeclarationError(f'{where}: a name has lower-case letters, digits and _: "paid"')
-    if not isinstance(version, int) or version < 1:
+    if type(version) is not int or version < 1:
         raise DeclarationError(f"{where}: version is {version!r}, and is a number from 1")
     if not isinstance(when, ChangeSpec):
         raise DeclarationError(

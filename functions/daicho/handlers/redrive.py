@@ -37,9 +37,8 @@ def build(
     ledger = ledger or Ledger.load_newest(settings.lock_file)
     now, threads = dependencies.now, dependencies.parallelism
     table = dependencies.table(settings.table_name, connections=threads)
-    bucket = dependencies.bucket(settings.archive_bucket)
     failures = dependencies.bucket(settings.failure_bucket)
-    rearchiver = Rearchiver(table, bucket, ledger, now=now)
+    rearchiver = Rearchiver(table, dependencies.bucket(settings.archive_bucket), ledger, now=now)
     archive = with_events(rearchiver, settings, ledger, dependencies)
     redrive = Redrive.build(
         *(settings, ledger, table, failures, archive),

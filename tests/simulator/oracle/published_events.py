@@ -88,7 +88,8 @@ def _list_names(old: Image | None, new: Image | None) -> Iterator[str]:
 
 
 def _read(image: Image, name: str) -> Any:
-    ((kind, value),) = image[name].items() if name in image else (("", DEFAULTS[name]),)
+    stored: Mapping[str, Any] = image.get(name, {"": DEFAULTS.get(name)})
+    ((kind, value),) = stored.items()
     if name == "total":
         return str(Decimal(value).normalize() + 0) if kind else value
     return int(value) if name == "lines" else value

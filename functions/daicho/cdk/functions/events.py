@@ -95,7 +95,8 @@ class EventPath(Construct):
         )
 
     def _create_bus(self, name: str) -> str:
-        return events.CfnEventBus(self, "Bus", name=name).ref
+        bus: str = events.CfnEventBus(self, "Bus", name=name).ref
+        return bus
 
     @property
     def _bus_arn(self) -> str:
