@@ -8,8 +8,17 @@ import pytest
 from daicho.plan.events import EventPlan
 from daicho.testing.aws.memory_events import VISIBILITY_TIMEOUT
 from tests.infra.synthesis import LEDGER, Synthesis, synthesise
+from tests.infra.test_alarms import (
+    ALARM_ROW,
+    DESCRIPTION,
+    OF_EVENTS,
+    REFERENCE,
+    RUNBOOK,
+    find_section,
+)
 from tests.infra.test_findings import lint, solutions
 from tests.infra.test_permissions import allowed, role_of
+from tests.support.repository import ROOT
 
 PAID = EventPlan("paid", 1, "became", {"id": "str"}, ("status",), ({"S": "paid"},))
 PUBLISHING = replace(LEDGER, events={"Note": (PAID,), "Song": (PAID,)})
@@ -84,7 +93,14 @@ def test_one_alarm_is_added(publishing: Synthesis, prod: Synthesis) -> None:
     more, usual = (stage.resources("CloudWatch::Alarm").values() for stage in (publishing, prod))
     added = [each for each in more if each["Properties"]["Namespace"] == "AWS/SQS"]
     assert len(added) == len(more) - len(usual) == 1
-    assert added[0]["Properties"]["MetricName"] == "ApproximateAgeOfOldestMessage"
+    alarm = added[0]["Properties"]
+    rows = ALARM_ROW.findall((ROOT / REFERENCE).read_text("utf-8"))
+    (row,) = (row for row in rows if row[0] == OF_EVENTS)
+    assert row[1:] == (alarm["MetricName"], "maximum", "1", "5")
+    assert alarm["MetricName"] == "ApproximateAgeOfOldestMessage"
+    parts = DESCRIPTION.fullmatch(alarm["AlarmDescription"])
+    assert parts is not None
+    assert parts["remedy"] in find_section((ROOT / RUNBOOK).read_text("utf-8"), parts["anchor"])
 
 
 def test_nothing_is_found_against_it(publishing: Synthesis, own_bus: Synthesis) -> None:

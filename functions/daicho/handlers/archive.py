@@ -6,6 +6,7 @@ It also sends the events that a batch publishes to their queue, if any are decla
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
@@ -13,7 +14,6 @@ from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 with pause_garbage_collection():
     from daicho.archive.archiver import Archiver
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
-    from daicho.handlers.wiring.event_wiring import build_sender, publish_after, set_aside
     from daicho.handlers.wiring.invocation import Handler
     from daicho.handlers.wiring.stream_consumer import stream_handler
     from daicho.plan import Ledger
@@ -33,9 +33,16 @@ def build(
     archiver = Archiver(table, bucket, ledger, now=dependencies.now)
     if not settings.event_queue:
         return stream_handler(archiver.archive, settings, dependencies)
+    # Loaded only where something is published (ADR 0158).
+    from daicho.handlers.wiring.event_wiring import (  # noqa: PLC0415
+        build_sender,
+        publish_after,
+        set_aside,
+    )
+
     failures = dependencies.bucket(settings.failure_bucket, attempts=2)
     keep = partial(set_aside, failures, settings.aws_lambda_function_name)
-    archiver = Archiver(table, bucket, ledger, now=dependencies.now, set_aside=keep)
+    archiver = replace(archiver, set_aside=keep)
     sender = build_sender(settings, ledger, dependencies, keep)
     return stream_handler(partial(publish_after, archiver, sender), settings, dependencies)
 
