@@ -380,7 +380,8 @@ class ItemPlanner:
             image = {name: value for name, value in image.items() if name != "ttl"}
             image |= {} if ttl is None else {"ttl": ttl}
         field_changes.check_image(plan, image)
-        check_published_size(self.ledger.events.get(plan.name, ()), image)
+        if events := self.key_resolver.ledger.events.get(plan.name):
+            check_published_size(events, image)
         key = get_key(image)
         if entity.object_fields_:
             check_object_keys(entity, key, plan.key.fields[-1])
