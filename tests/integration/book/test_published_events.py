@@ -11,8 +11,11 @@ from daicho import Domain, Entity, Expires, Key, Listing, became, created, delet
 from daicho.declare.registry import Daicho
 from daicho.errors import Invalid
 from daicho.plan import Ledger
+from daicho.storage import keys
 from daicho.testing import MemoryDeployment
 from daicho.testing.aws.memory_events import DEDUPLICATION, MemoryQueue
+from daicho_cli.load.checkpoint import LoadProgress
+from daicho_cli.load.rows import NumberedRow, RowPreparer
 from daicho_cli.republish import move_back
 
 
@@ -81,6 +84,21 @@ def test_what_is_too_large_to_be_published_is_refused() -> None:
     with pytest.raises(Invalid, match="event 'paid' take more than"):
         book.create(Invoice(id="1", number="A-1", note="x" * 130_000))
     book.create(Invoice(id="1", number="A-1", note="x" * 100_000))
+
+
+@pytest.mark.parametrize("publishes", [False, True])
+def test_a_load_is_published_on_request_and_what_follows_always(publishes: bool) -> None:
+    deployment = MemoryDeployment(LEDGER)
+    progress = LoadProgress("x", keys.render_instant(deployment.clock.now()))
+    preparer = RowPreparer(deployment.table, LEDGER, "acme", Invoice, progress, publishes=publishes)
+    image = preparer.build_image(NumberedRow(1, 0, 1, {"id": "1", "number": "A-1"}))
+    deployment.table.put(image)
+    loaded = [("shop.invoice.created.v1", "1")] if publishes else []
+    assert list_types(deployment) == loaded
+    book = deployment.open_book("acme")
+    book.put(Invoice(id="1", number="A-1", status="paid"))
+    assert list_types(deployment) == [*loaded, ("shop.invoice.paid.v1", "1")]
+    assert book.get(Invoice.key("1")).status == "paid"
 
 
 class DeadLetters(MemoryQueue):
