@@ -188,12 +188,19 @@ class Stack:
         return boto3.client(service, config=config, **place)  # type: ignore[call-overload]
 
 
+EVENT_OUTPUTS = {
+    "EventQueueUrl": "event_queue",
+    "DeadLetterQueueUrl": "dead_letters",
+    "EventBusName": "event_bus",
+}
+"""Those of a stack that publishes events, by their names in the local stack's file."""
 _LOCAL = {
     "ApiUrl": "url",
     "TableName": "table",
     "ArchiveBucketName": "bucket",
     "FailureBucketName": "failures",
     "JobMachineArn": "job_machine",
+    **EVENT_OUTPUTS,
     "ArchiveWorkgroupName": "archive_workgroup",
     "ArchiveDatabaseName": "archive_database",
     "ArchiveTableName": "archive_table",

@@ -68,6 +68,7 @@ def compute_bill(
         *_list_storage(ledger, traffic, prices),
         *_list_functions(traffic, estimate, prices),
         *_list_watching(traffic, estimate, prices),
+        *(_list_event_lines(traffic, estimate, prices) if ledger.events else ()),
     )
     return Bill(tuple(line for line in lines if line.quantity), estimate, prices, traffic.days)
 
@@ -182,6 +183,24 @@ def _list_runs(
         count = traffic.days * 24 * 60 / minutes
         runs[name] = (count, count * assumptions.scheduled_ms)
     return runs
+
+
+def _list_event_lines(traffic: Traffic, estimate: Estimate, prices: Prices) -> Iterator[BillLine]:
+    """The way of events. Each is assumed to be alone, in a quiet stack."""
+    events, months = estimate.published, traffic.days / MONTH_DAYS
+    requests = events * footprint.EVENT_REQUESTS + traffic.days * footprint.IDLE_POLLS_PER_DAY
+    yield BillLine("SQS", "events", requests, "requests", requests / 1e6 * prices.fifo_million)
+    yield BillLine("EventBridge", "events", events, "events", events / 1e6 * prices.event_million)
+    yield BillLine("CloudWatch", "alarm of events", 1, "alarms", prices.alarm * months)
+    most = traffic.stream.shards * traffic.days * 86_400 / footprint.EVENT_WINDOW_SECONDS
+    batches, milliseconds = min(estimate.publishing, most), traffic.assumptions.batch_ms
+    for name, count, megabytes in (
+        ("archive: events", batches, footprint.MEMORY_MB["archive"]),
+        ("publish", events, footprint.PUBLISH_MB),
+    ):
+        gb_seconds = count * milliseconds / 1e3 * megabytes / 1024
+        dollars = count / 1e6 * prices.lambda_million + gb_seconds * prices.lambda_gb_second
+        yield BillLine("Lambda", name, count, "invocations", dollars)
 
 
 def _list_watching(traffic: Traffic, estimate: Estimate, prices: Prices) -> Iterator[BillLine]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from daicho.derive.events import list_events as list_published
 from daicho.plan import AggregatePlan, EntityPlan, Generation, Ledger
 from daicho.storage.attributes import Image, measure_image
 from daicho_cli.cost import counting, examples, reads
@@ -56,7 +57,8 @@ class Estimate:
     """The units of a period.
 
     ``requests``: of the API. ``load``: the records and batches of the stream. ``expired``: items
-    that the archive receives. ``listings``: of the failure bucket.
+    that the archive receives. ``listings``: of the failure bucket. ``published``: events.
+    ``publishing``: records of entities that publish.
     """
 
     lines: tuple[CostLine, ...]
@@ -64,6 +66,8 @@ class Estimate:
     load: StreamLoad
     expired: float
     listings: float
+    published: float = 0.0
+    publishing: float = 0.0
 
 
 def estimate_units(
@@ -102,6 +106,8 @@ def estimate_units(
         load,
         sum(estimator.archived_count for estimator in estimators),
         listings,
+        sum(estimator.event_count for estimator in estimators),
+        sum(e.change_count for e in estimators if e.publishes),
     )
 
 
@@ -128,6 +134,11 @@ def _check_names(ledger: Ledger, traffic: Traffic) -> None:
             raise TrafficError(f"entities.{name}.figures: {name} has no figure {unknown[0]!r}")
 
 
+def _read(image: Image | None) -> Image | None:
+    """An example's image as one of a write that raised its version."""
+    return image and {name: value for name, value in image.items() if name != "version"}
+
+
 def list_tallies(plan: EntityPlan) -> dict[str, AggregatePlan]:
     """What has figures that are read, by name: aggregates, and the tallies of counters."""
     return {a.name: a for a in (*plan.aggregates, *(c.tally for c in plan.counters))}
@@ -151,6 +162,26 @@ class _EntityEstimator:
     def record_count(self) -> float:
         """Records of the stream that reach the projector."""
         return sum(event.count for event in self._events) if self._plan.has_derived_state else 0.0
+
+    @property
+    def publishes(self) -> bool:
+        """Whether the entity publishes anything."""
+        return self._plan.name in self._ledger.events
+
+    @property
+    def change_count(self) -> float:
+        """Changes of items."""
+        return sum(event.count for event in self._events)
+
+    @property
+    def event_count(self) -> float:
+        """Events that are published."""
+        plans = self._ledger.events.get(self._plan.name, ())
+        return sum(
+            event.count * len(list_published(plans, _read(event.before), _read(event.after)))
+            for event in self._events
+            if event.kind != "expire"
+        )
 
     @cached_property
     def written_records(self) -> float:

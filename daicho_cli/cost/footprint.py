@@ -28,6 +28,8 @@ MEMORY_MB: Mapping[str, int] = {
 }
 """The memory of each function that is billed here. Jobs, redrives and operators' requests are on
 demand."""
+PUBLISH_MB = 512
+"""The memory of the function that exists only where something is published."""
 WINDOW_MINUTES = 15
 """A stream consumer is invoked at the end of each tumbling window, for each shard."""
 ARCHIVE_UNITS = 2.0
@@ -36,6 +38,13 @@ ARCHIVE_WINDOW_SECONDS = 300
 """How long the archive gathers at the stage `prod`."""
 PROJECT_WINDOW_SECONDS = 1
 """How long Lambda collects records for the projector at the stages `dev` and `prod`."""
+EVENT_WINDOW_SECONDS = 1
+"""How long the archive gathers where something is published."""
+EVENT_REQUESTS = 3
+"""Requests of an event to its queue, sent, received and deleted alone; fewer if there are many."""
+IDLE_POLLS_PER_DAY = 5 * 3 * 60 * 24
+"""Requests of Lambda's five pollers to a queue that is empty: each waits for 20 seconds. Source:
+"Using Lambda with Amazon SQS", AWS Lambda Developer Guide."""
 MAX_BATCH_RECORDS = 1_000
 """The most records of a batch of the projector."""
 IDLE_UNITS: Mapping[str, Units] = {

@@ -37,6 +37,8 @@ class Prices:
             put or list.
         logs_gb: a GB of logs that is taken in. ``logs_kept_gb``: kept for a month.
         alarm, metric: one for a month.
+        fifo_million, event_million: a million requests to a FIFO queue, and a million events that a
+            bus takes; of 64 KB each. By default the prices of us-east-1.
     """
 
     region: str
@@ -55,6 +57,8 @@ class Prices:
     logs_kept_gb: Number
     alarm: Number
     metric: Number
+    fifo_million: Number = 0.50
+    event_million: Number = 1.00
 
     def price_units(self, read: float, write: float) -> float:
         """The dollars of DynamoDB request units."""

@@ -61,6 +61,9 @@ def load(  # noqa: PLR0913, PLR0917  # the command's options
         bool,
         typer.Option("--any-state", help="Let new items have any state, whatever transitions say."),
     ] = False,
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Publish the events of the items that are loaded.")
+    ] = False,
 ) -> None:
     """Load the rows of FILE as items of ENTITY.
 
@@ -74,7 +77,7 @@ def load(  # noqa: PLR0913, PLR0917  # the command's options
         check_tenant(tenant)
         connection = Connection.find(table, endpoint, stack)
         loader = _open_loader(
-            entity_class, file, tenant, connection, rate, writers, again, any_state
+            entity_class, file, tenant, connection, rate, writers, again, any_state, publish
         )
     except (CommandError, ReleaseRefusedError, StoreError) as error:
         end_command(str(error), FAILED)
@@ -107,7 +110,7 @@ def _find_loadable_entity(name: str) -> type[Entity]:
     return entity
 
 
-def _open_loader(  # the command's options
+def _open_loader(  # noqa: PLR0913, PLR0917  # the command's options
     entity: type[Entity],
     file: Path,
     tenant: str,
@@ -116,6 +119,7 @@ def _open_loader(  # the command's options
     writers: int,
     restart: bool,
     any_state: bool,
+    publish: bool,
 ) -> Loader:
     table = connection.open(writers, REQUEST_ATTEMPTS, REQUEST_TIMEOUT_S)
     target = (connection.endpoint or "aws", connection.table, tenant, entity.__name__)
@@ -130,7 +134,8 @@ def _open_loader(  # the command's options
     admission.check()
     table = table.with_announcement(admission.check)
     in_paths = list_path_only_fields(project, entity)
-    preparer = RowPreparer(table, ledger, tenant, entity, checkpoint.progress, any_state, in_paths)
+    progress = checkpoint.progress
+    preparer = RowPreparer(table, ledger, tenant, entity, progress, any_state, in_paths, publish)
     plan, pace = ledger.current_generation(entity.__name__).plan, RateLimiter(rate)
     states = tuple(each.name for each in entity.rules_.transitions)
     if plan.derived_uniques or states or entity.rules_.reads_stored:

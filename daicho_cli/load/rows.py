@@ -16,6 +16,7 @@ from ulid import ULID
 
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec, now
+from daicho.derive.events import mark_quiet
 from daicho.errors import Refusal, TenantClosed
 from daicho.items.arguments import validate_value
 from daicho.items.change_rules import check_change
@@ -176,7 +177,7 @@ class RowPreparer:
 
     The values of copied fields are read from other items once and cached for the whole load.
     ``any_state``: rows of new items may have states that no new item may have. ``in_paths``: the
-    fields that paths take; None for those of the key.
+    fields that paths take; None for those of the key. ``publishes``: their events are published.
     """
 
     table: Table
@@ -186,6 +187,7 @@ class RowPreparer:
     progress: LoadProgress
     any_state: bool = False
     in_paths: frozenset[str] | None = None
+    publishes: bool = False
     _planner: ItemPlanner = field(init=False)
     _started: dt.datetime = field(init=False)
     _key_names: tuple[str, ...] = field(init=False)
@@ -244,7 +246,8 @@ class RowPreparer:
         except Refusal as error:
             raise RejectedError(error.detail, error.field) from error
         self._check_expected(expected, image)
-        return image
+        events = () if self.publishes else self.ledger.events.get(self.entity.__name__, ())
+        return mark_quiet(image, events)
 
     def _check_addresses(self, values: Mapping[str, Any]) -> None:
         """Refuse a row with a value in a path that has no address."""

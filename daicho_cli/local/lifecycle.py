@@ -22,6 +22,7 @@ from daicho.plan import LOCK_FILE_NAME
 from daicho.project import Project
 from daicho.runtime.token_claims import OPERATOR
 from daicho.web.routes.builder import build_operations
+from daicho_cli.aws import EVENT_OUTPUTS
 from daicho_cli.local.calls import Call, make_first_call
 from daicho_cli.local.deployed import NONE, compute_digest, read_digest, write_digest
 from daicho_cli.local.environment import REGION
@@ -244,6 +245,7 @@ def describe(instance: LocalInstance, outputs: dict[str, str]) -> dict[str, obje
         "functions": functions,
         "user_pool": pool,
         "client_id": client_id,
+        **{name: outputs[output] for output, name in EVENT_OUTPUTS.items() if output in outputs},
     }
 
 

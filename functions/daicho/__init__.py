@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from daicho.declare.aggregates import Counter as Counter
     from daicho.declare.domain import Domain as Domain
     from daicho.declare.entity import Entity as Entity
+    from daicho.declare.events import became as became
+    from daicho.declare.events import changed as changed
+    from daicho.declare.events import created as created
+    from daicho.declare.events import deleted as deleted
     from daicho.declare.expires import Expires as Expires
     from daicho.declare.fields import changed_at as changed_at
     from daicho.declare.fields import copied as copied
@@ -87,6 +91,7 @@ _NAMES = {
     ),
     "declare.domain": ("Domain",),
     "declare.entity": ("Entity",),
+    "declare.events": ("became", "changed", "created", "deleted"),
     "declare.expires": ("Expires",),
     "declare.fields": (
         "changed_at", "copied", "created_at", "field", "id_of", "new_id", "now", "ref", "refs",

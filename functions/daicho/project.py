@@ -40,7 +40,7 @@ PACKAGE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 HANDLERS = "daicho.handlers"
 FUNCTIONS = (
     *("api", "project", "archive", "rollup", "redrive"),
-    *("sweep", "jobs", "ops", "audit", "forget", "release", "tokens"),
+    *("sweep", "jobs", "ops", "audit", "forget", "release", "tokens", "publish"),
 )
 """The Lambda functions: a package of handlers has a module for each."""
 
@@ -195,17 +195,19 @@ class Project:
 
         daicho = self.discover()
         ledger = daicho.check_locked(self.load_ledger())
+        daicho.check_events(ledger)
         for entity in daicho.entities:
             entity.model_.model_rebuild()  # a function does it when it reads or writes an item
         build_operations(daicho)
-        self._check_handlers()
+        self._check_handlers(publishes=bool(ledger.events))
         return ledger
 
-    def _check_handlers(self) -> None:
+    def _check_handlers(self, *, publishes: bool) -> None:
         if self.handlers == HANDLERS:
             return
         folder = self.locate(self.handlers)
-        missing = [name for name in FUNCTIONS if not (folder / f"{name}.py").exists()]
+        needed = [name for name in FUNCTIONS if name != "publish" or publishes]
+        missing = [name for name in needed if not (folder / f"{name}.py").exists()]
         if missing:
             raise ProjectError(f"{folder} lacks a module for: {', '.join(missing)}")
 

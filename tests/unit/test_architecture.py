@@ -96,6 +96,7 @@ FUNCTION_ENVIRON = {
     **dict.fromkeys(("JOB_MACHINE", "PROJECT_FUNCTION", "ARCHIVE_FUNCTION"), "x"),
     **dict.fromkeys(("AUDIT_FUNCTION", "STACK_NAME"), "x"),
     **dict.fromkeys(("DIRTY_SHARDS", "SETTLE_SECONDS", "SCAN_UNITS"), "1"),
+    **dict.fromkeys(("EVENT_BUS", "DEAD_LETTER_QUEUE"), "x"),
     "AWS_DEFAULT_REGION": "us-east-1",
     "STAGE": "local",
 }

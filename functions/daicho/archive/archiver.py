@@ -6,12 +6,13 @@ After a batch is archived, its heartbeats are announced (`daicho.archive.shard_p
 from __future__ import annotations
 
 import datetime as dt
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from daicho.archive import chain as chains
 from daicho.archive.chain import Chain
-from daicho.archive.chain_writer import ArchiverBucket, ChainWriter
+from daicho.archive.chain_writer import ArchiverBucket, BrokenChainError, ChainWriter
 from daicho.archive.shard_progress import announce_update
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
@@ -21,24 +22,31 @@ from daicho.storage.protocols import try_update
 from daicho.storage.table import Table
 from daicho.stream.records import Batch, StreamRecord
 
+_log = logging.getLogger(__name__)
 RecordRun = tuple[Chain, tuple[StreamRecord, ...]]
 """The records of one batch that belong to one chain, with the chain."""
 
 
 @dataclass(frozen=True)
 class Archiver:
-    """Appends batches to their chains."""
+    """Appends batches to their chains.
+
+    ``set_aside``: keeps records whose chain is broken, so that what follows them does not wait, as
+    events must not; without it the shard waits until the records are discarded.
+    """
 
     store: Table
     objects: ArchiverBucket
     ledger: Ledger
     now: Callable[[], dt.datetime] = utc_now
+    set_aside: Callable[[Sequence[StreamRecord], str], None] | None = None
 
     def archive(self, batch: Batch, retry_budget: RetryBudget) -> str | None:
         """Archive expired items. Returns the lowest number that is not known to be done, or None.
 
         Raises:
-            BrokenChainError: the bucket holds something else under a link's name.
+            BrokenChainError: the bucket holds something else under a link's name, and nothing is
+                set aside.
         """
         left = retry_all(split_into_runs(batch.records, self.ledger), self._append, retry_budget)
         undone = [records[0] for _, records in left]
@@ -52,7 +60,13 @@ class Archiver:
         try_update(self.store, announce_update(heartbeats[0].shard, heartbeats, self.now()))
 
     def _append(self, run: RecordRun) -> None:
-        ChainWriter(self.store, self.objects, self.ledger, self.now).append(*run)
+        try:
+            ChainWriter(self.store, self.objects, self.ledger, self.now).append(*run)
+        except BrokenChainError as error:
+            if self.set_aside is None:
+                raise
+            _log.error("%s", error)
+            self.set_aside(run[1], "BrokenChain")
 
 
 def split_into_runs(records: Iterable[StreamRecord], ledger: Ledger) -> list[RecordRun]:

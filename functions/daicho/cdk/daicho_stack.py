@@ -17,6 +17,7 @@ from daicho.cdk.archive_catalog import ArchiveCatalog
 from daicho.cdk.auth import Auth
 from daicho.cdk.backup import RegionBackup
 from daicho.cdk.conventions import set_feature_flags
+from daicho.cdk.functions.events import EventPath
 from daicho.cdk.functions.jobs import Jobs, Redrive
 from daicho.cdk.functions.python_function import (
     PythonFunction,
@@ -54,7 +55,7 @@ class Daicho(Construct):
         user_pool, user_pool_client: both are None for an issuer of the team's own.
         http_api, api_url: the HTTP API, and its URL.
         functions: by name: api, project, archive, redrive, jobs, ops, release, rollup, audit,
-            forget, sweep; tokens if access tokens have the tenant.
+            forget, sweep; tokens if access tokens have the tenant; publish if events are published.
         outputs: those of the stack, by name.
     """
 
@@ -118,7 +119,11 @@ class Daicho(Construct):
         released = {release.python.name: release.python.function}
         self.functions: Mapping[str, lambda_.Function] = {**watched, **released}
         metrics = StackMetrics(
-            shared=shared, functions=watched, api=parts.api.http, state_machine=parts.machine
+            shared=shared,
+            functions=watched,
+            api=parts.api.http,
+            state_machine=parts.machine,
+            event_queue=parts.events.queue if parts.events else None,
         )
         Observability(self, "Observability", metrics=metrics)
         self.outputs = self._list_outputs(settings, parts, catalog, auth)
@@ -128,7 +133,8 @@ class Daicho(Construct):
     ) -> _Parts:
         """The functions of the stream, the redrive, the jobs, the APIs and the schedules."""
         projector = build_projector(self, ledger=ledger, shared=shared)
-        archiver = build_archiver(self, ledger=ledger, shared=shared)
+        events = EventPath(self, "Events", shared=shared) if ledger.events else None
+        archiver = build_archiver(self, ledger=ledger, shared=shared, events=events)
         redrive = Redrive(
             self,
             "Redrive",
@@ -136,6 +142,8 @@ class Daicho(Construct):
             projector=projector.python.function,
             archiver=archiver.python.function,
         )
+        if events:
+            events.allow_sending(redrive.python)
         jobs = Jobs(self, "Jobs", shared=shared, redrive=redrive.python.function)
         machine = jobs.state_machine.attr_arn
         api = Api(self, "Api", auth=auth, state_machine=machine, shared=shared)
@@ -158,7 +166,7 @@ class Daicho(Construct):
             auditor=scheduled["audit"].function,
         )
         api.add_function(OPERATOR_PATH, ops.function)
-        return _Parts(projector, archiver, redrive, jobs, api, ops, scheduled)
+        return _Parts(projector, archiver, redrive, jobs, api, ops, scheduled, events)
 
     def _list_outputs(
         self, settings: Settings, parts: _Parts, catalog: ArchiveCatalog, auth: Auth | None
@@ -179,6 +187,7 @@ class Daicho(Construct):
             **(auth.outputs if auth else {}),
             **({"DomainTarget": api.domain_target} if api.domain_target else {}),
             "JobMachineArn": parts.machine,
+            **(parts.events.outputs if parts.events else {}),
             **{
                 f"{name.capitalize()}FunctionName": function.function_name
                 for name, function in self.functions.items()
@@ -204,6 +213,7 @@ class _Parts:
     api: Api
     ops: PythonFunction
     scheduled: Mapping[str, PythonFunction]
+    events: EventPath | None
 
     @property
     def machine(self) -> str:
@@ -215,7 +225,8 @@ class _Parts:
         """All functions."""
         consumers = (self.projector.python, self.archiver.python)
         own = (self.api.python, *consumers, self.redrive.python, self.jobs.python)
-        return [*own, self.ops, *self.scheduled.values()]
+        published = [self.events.python] if self.events else []
+        return [*own, self.ops, *self.scheduled.values(), *published]
 
 
 def _order_updates(

@@ -65,6 +65,7 @@ MEMORY_MB: Mapping[str, int] = {
     "forget": 1024,
     "release": 512,
     "tokens": 512,
+    "publish": 512,
 }
 """Megabytes of each function; the processor share grows with them (1,769 is one core)."""
 
@@ -95,6 +96,8 @@ class Settings:
     ``identity``: who signs the tokens. ``cors_origins``: whose pages may call the API in a browser,
     and put and get objects by signed URLs. ``domain_name``: the API's own host name, with a
     certificate of the stack's Region; ``hosted_zone_id``: the zone that gets its record.
+    ``event_bus``: the name or ARN of an existing bus that gets the events; by default the stack has
+    its own, if anything is published.
     ``alarm_email``, ``alarm_topic``: whom alarms notify, an address and the ARN of an existing SNS
     topic; both may be given. The topic `NO_TOPIC` means that something else reads the states of
     the alarms. ``runbook_url``: the page that the description of each alarm links to.
@@ -131,6 +134,7 @@ class Settings:
     domain_name: str | None = None
     certificate_arn: str | None = None
     hosted_zone_id: str | None = None
+    event_bus: str | None = None
     alarm_email: str | None = None
     alarm_topic: str | None = None
     runbook_url: str = "docs/how-to/respond-to-alarms.md"
@@ -316,7 +320,7 @@ class Settings:
         - ``cors_origins``: separated by commas.
         - ``alarm_email``, ``alarm_topic``, ``runbook_url``, ``project_window_seconds``,
           ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, ``backup_vault``,
-          ``table_stream``, and those of `read_identity`.
+          ``table_stream``, ``event_bus``, and those of `read_identity`.
         - At stage local: ``local_layer``, ``local_ledger`` and ``api_url``, which are required,
           and ``faults``.
 
@@ -331,7 +335,7 @@ class Settings:
         local = ("local_layer", "local_ledger", "api_url")
         texts = (
             *(*local, *CUSTOM_DOMAIN_OPTIONS, "alarm_email", "alarm_topic"),
-            *("backup_vault", "table_stream"),
+            *("backup_vault", "table_stream", "event_bus"),
             *("account", "region"),
         )
         options: dict[str, Any] = {name: context.read_text(name) for name in texts}

@@ -13,9 +13,11 @@ from typing import Any, Literal, TypeVar
 
 from daicho.declare import compiler
 from daicho.declare.entity import Entity
+from daicho.declare.events import compile_event
 from daicho.declare.rules.access import AccessRule, build_access_rule, read_verb_roles
 from daicho.declare.rules.roles import RoleArgument, read_names
 from daicho.errors import DeclarationError
+from daicho.plan.events import EventPlan
 from daicho.runtime.frozen_dataclasses import dataclass
 
 Method = Literal["GET", "PUT", "POST", "PATCH", "DELETE"]
@@ -106,6 +108,7 @@ class Domain:
         self.routes: list[Route] = []
         self.includes: list[Include] = []
         self.access_rules: dict[str, AccessRule] = {}
+        self.events: dict[str, tuple[EventPlan, ...]] = {}
         self.plans = tuple(compiler.compile_entity(entity) for entity in entities)
 
     def access(
@@ -132,6 +135,44 @@ class Domain:
         if entity.__name__ in self.access_rules:
             raise DeclarationError(f"{entity.__name__}: access is declared twice; remove one")
         self.access_rules[entity.__name__] = build_access_rule(entity, read, write)
+
+    def publish(
+        self,
+        entity: type[Entity],
+        *,
+        when: Any,
+        name: str,
+        fields: Any,
+        version: int = 1,
+    ) -> None:
+        """Publish an event for each change of an entity's items that is committed.
+
+        ``domain.publish(Invoice, when=became(Invoice.status, "paid"), name="paid",
+        fields=(Invoice.number, Invoice.total))``.
+
+        Args:
+            entity: of this domain.
+            when: `created`, `deleted`, `changed(field, ...)` or `became(field, value, ...)`.
+            name: part of the type of the event: ``shop.invoice.paid.v1``.
+            fields: those whose values before and after the change are published.
+            version: raise it if a field is removed or becomes another kind of value.
+
+        Raises:
+            DeclarationError: names the event, and what is wrong.
+        """
+        if entity not in self.entities:
+            raise DeclarationError(
+                f"{entity.__name__} is not of the domain {self.name!r}; add it: "
+                f"Domain({self.name!r}, ..., {entity.__name__})"
+            )
+        event = compile_event(entity, name, when, fields, version)
+        others = self.events.get(entity.__name__, ())
+        if any((each.name, each.version) == (name, version) for each in others):
+            raise DeclarationError(
+                f"the event {name!r} of {entity.__name__} is declared twice in version {version}; "
+                "remove one, or give it another name"
+            )
+        self.events[entity.__name__] = (*others, event)
 
     def resource(
         self,

@@ -26,6 +26,7 @@ from daicho.plan import (
     check_locked,
     load_migrations,
 )
+from daicho.plan.events import EventPlan, check_events
 from daicho.plan.migrations import add_migrations
 
 
@@ -130,9 +131,27 @@ class Daicho:
         """``ledger`` with a new generation for what changed (``make generation``).
 
         Raises:
-            DeclarationError: see `daicho.plan.append_generations`.
+            DeclarationError: see `daicho.plan.append_generations`, and `check_events`.
         """
-        return append_generations(self.plans, ledger, decisions, self.declared_fields)
+        check_events(self.events, ledger.events)
+        ledger = append_generations(self.plans, ledger, decisions, self.declared_fields)
+        return ledger if ledger.events == self.events else replace(ledger, events=self.events)
+
+    @cached_property
+    def events(self) -> Mapping[str, tuple[EventPlan, ...]]:
+        """What each entity publishes."""
+        return {name: each for domain in self.domains for name, each in domain.events.items()}
+
+    def check_events(self, ledger: Ledger) -> None:
+        """Check that a lock file has the declared events; not done by a running function.
+
+        Code that was rolled back may run with a newer lock file, by which events are published.
+
+        Raises:
+            DeclarationError: an event changed, came or went.
+        """
+        if ledger.events != self.events:
+            raise DeclarationError("what is published changed: run make generation")
 
     def get_entity(self, name: str) -> type[Entity]:
         """The entity called ``name``.

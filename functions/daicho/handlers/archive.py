@@ -1,8 +1,13 @@
-"""Lambda `archive`: puts items that DynamoDB's TTL process removed into the bucket."""
+"""Lambda `archive`: puts items that DynamoDB's TTL process removed into the bucket.
+
+It also sends the events that a batch publishes to their queue, if any are declared.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
 from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 
@@ -22,12 +27,24 @@ def build(
 ) -> Handler:
     """Wire the function up."""
     settings = Settings.parse(environ, "ARCHIVE_BUCKET")
+    ledger = ledger or Ledger.load_newest(settings.lock_file)
     table = dependencies.table(settings.table_name, attempts=2)
     bucket = dependencies.bucket(settings.archive_bucket, attempts=2)
-    archiver = Archiver(
-        table, bucket, ledger or Ledger.load_newest(settings.lock_file), now=dependencies.now
+    archiver = Archiver(table, bucket, ledger, now=dependencies.now)
+    if not settings.event_queue:
+        return stream_handler(archiver.archive, settings, dependencies)
+    # Loaded only where something is published (ADR 0158).
+    from daicho.handlers.wiring.event_wiring import (  # noqa: PLC0415
+        build_sender,
+        publish_after,
+        set_aside,
     )
-    return stream_handler(archiver.archive, settings, dependencies)
+
+    failures = dependencies.bucket(settings.failure_bucket, attempts=2)
+    keep = partial(set_aside, failures, settings.aws_lambda_function_name)
+    archiver = replace(archiver, set_aside=keep)
+    sender = build_sender(settings, ledger, dependencies, keep)
+    return stream_handler(partial(publish_after, archiver, sender), settings, dependencies)
 
 
 __getattr__ = build_on_access(__name__, build)

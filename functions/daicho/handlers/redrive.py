@@ -15,6 +15,7 @@ from daicho.runtime.start_up import build_on_access, pause_garbage_collection
 with pause_garbage_collection():
     from daicho.archive.rearchiver import Rearchiver
     from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES, Dependencies
+    from daicho.handlers.wiring.event_wiring import with_events
     from daicho.handlers.wiring.invocation import Context, Handler, make_retry_budget
     from daicho.handlers.wiring.redrive_calls import run_call
     from daicho.plan import Ledger
@@ -36,11 +37,11 @@ def build(
     ledger = ledger or Ledger.load_newest(settings.lock_file)
     now, threads = dependencies.now, dependencies.parallelism
     table = dependencies.table(settings.table_name, connections=threads)
-    bucket = dependencies.bucket(settings.archive_bucket)
     failures = dependencies.bucket(settings.failure_bucket)
-    rearchiver = Rearchiver(table, bucket, ledger, now=now)
+    rearchiver = Rearchiver(table, dependencies.bucket(settings.archive_bucket), ledger, now=now)
+    archive = with_events(rearchiver, settings, ledger, dependencies)
     redrive = Redrive.build(
-        *(settings, ledger, table, failures, rearchiver),
+        *(settings, ledger, table, failures, archive),
         threads=threads,
         now=now,
         stream=partial(dependencies.stream, settings.table_name),

@@ -35,10 +35,13 @@ def project_filters(types: Sequence[str]) -> list[str]:
     return _render_patterns([*images, _match_heartbeats(types)])
 
 
-def archive_filters(types: Sequence[str], *, emulated: bool) -> list[str]:
+def archive_filters(
+    types: Sequence[str], *, emulated: bool, published: Sequence[str] = ()
+) -> list[str]:
     """Select the removals by DynamoDB's own TTL process, and heartbeats, of the archived entities.
 
     A heartbeat shows that every item which expired before it is archived (rule 33).
+    ``published``: entities of which every change is selected, because it may be an event.
     ``emulated``: the local AWS does not record who deleted an item, so its TTL process marks the
     old image.
     """
@@ -53,7 +56,12 @@ def archive_filters(types: Sequence[str], *, emulated: bool) -> list[str]:
             "userIdentity": by_dynamodb,
             "dynamodb": {"OldImage": old},
         }
-    return _render_patterns([removal, _match_heartbeats(types)])
+    changes = [
+        {"dynamodb": {image: _match_types(published)}}
+        for image in ("NewImage", "OldImage")
+        if published
+    ]
+    return _render_patterns([removal, _match_heartbeats(types), *changes])
 
 
 def _match_heartbeats(types: Sequence[str]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from daicho.plan.disabled import Instance, list_disabled, remove_instances
+from daicho.plan.events import EventPlan
 from daicho.plan.migrations import Migration, explain_lost, load_migrations
 from daicho.plan.model import AggregatePlan, CounterPlan, EntityPlan
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -89,6 +90,7 @@ class Ledger:
     ``functions``: the migrations that this code has, by ``Entity.migration``.
     ``released``: the newest released generation of entities that were looked up in the table, as
     this code does not know a generation or an entity that it met; 0 if there was none (rule 56).
+    ``events``: what each entity publishes; only entities that publish anything.
     """
 
     entities: Mapping[str, tuple[Generation, ...]] = field(default_factory=dict)
@@ -97,6 +99,7 @@ class Ledger:
     written: Mapping[str, int] = field(default_factory=dict, compare=False)
     functions: Mapping[str, Migration] = field(default_factory=dict, compare=False)
     released: Mapping[str, int] = field(default_factory=dict, compare=False)
+    events: Mapping[str, tuple[EventPlan, ...]] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path = LOCK_FILE) -> Ledger:
@@ -147,6 +150,10 @@ class Ledger:
                 name: _parse_fields(fields, data.get("literals", {}).get(name))
                 for name, fields in data.get("fields", {}).items()
             },
+            events={
+                name: tuple(map(EventPlan.from_json, events))
+                for name, events in data.get("events", {}).items()
+            },
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -162,6 +169,7 @@ class Ledger:
             },
             **({"fields": self._render_fields()} if self.fields else {}),
             **({"literals": literals} if (literals := self._render_literals()) else {}),
+            **({"events": self._render_events()} if self.events else {}),
         }
 
     def current_generation(self, name: str) -> Generation:
@@ -319,6 +327,12 @@ class Ledger:
             }
             for entity, fields in sorted(self.fields.items())
             if any(field.literals is not None for field in fields.values())
+        }
+
+    def _render_events(self) -> dict[str, list[dict[str, Any]]]:
+        return {
+            entity: [event.to_json() for event in events]
+            for entity, events in sorted(self.events.items())
         }
 
     @cached_property

@@ -128,7 +128,8 @@ def append_generations(
         stored = list_stored_fields(plan.name, ledger)
         numbered = number_migrations(numbered, newest.plan, number, stored)
         entities[plan.name] = (*generations, Generation(number, numbered))
-    return Ledger(entities, ledger.project, record_fields(fields or {}, ledger))
+    recorded = record_fields(fields or {}, ledger)
+    return Ledger(entities, ledger.project, recorded, events=ledger.events)
 
 
 def _check_declared_fields(

@@ -17,13 +17,13 @@ from daicho.redrive.claim_ids import ClaimId, render_claim, render_claim_id
 from daicho.redrive.failure_bucket import END, FailureGroup
 from daicho.redrive.older_claims import OlderClaims, is_quarantined
 from daicho.redrive.payloads import PayloadError
-from daicho.redrive.plain_json import to_plain_json
 from daicho.redrive.report import Phase, RedrivePosition
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, make_mapper
 from daicho.runtime.settings import Settings
 from daicho.storage import keys
 from daicho.storage.bucket import Bucket
+from daicho.storage.plain_json import to_plain_json
 from daicho.storage.table import Table
 from daicho.stream.claims import Claim
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX, parse_shard

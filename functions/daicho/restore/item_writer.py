@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 
+from daicho.derive.events import mark_quiet
 from daicho.errors import ConditionFailedError, NotUnique, Raced, TransactionFailedError
 from daicho.layout import cleanup_marks, reservations, sections, versions
 from daicho.layout.base_item import to_seconds
@@ -162,7 +163,8 @@ class ItemWriter:
         writes += self._list_marks(change)
         if change.target is None:
             return [_build_removal(change), *writes], None
-        whole = {**change.target, "version": {"N": str(number)}}
+        events = self.planner.ledger.events.get(change.plan.name, ())
+        whole = {**mark_quiet({**change.target, "version": {"N": str(number)}}, events)}
         if change.sections is not None:
             staged = self._stage_sections(change.key, change.plan.name, change.sections, number)
             whole[sections.MANIFEST], mark = staged

@@ -27,6 +27,7 @@ _TEXTS = (
     *("ARCHIVE_BUCKET", "FAILURE_BUCKET", "OBJECT_BUCKET", "JOB_MACHINE", "API_URL", "DASHBOARD"),
     *("PROJECT_FUNCTION", "ARCHIVE_FUNCTION", "AUDIT_FUNCTION", "PROJECT_MAPPING"),
     *("DOMAIN_PACKAGE", "MIGRATION_PACKAGE", "TABLE_LINEAGE"),
+    *("EVENT_QUEUE", "EVENT_BUS", "DEAD_LETTER_QUEUE", "AWS_LAMBDA_FUNCTION_NAME"),
 )
 """The variables that are texts. Each is the setting of its name in lower case, as numbers are."""
 _NUMBERS = {
@@ -64,6 +65,8 @@ class Settings:
     ``domain_package``: the package of the domain files; ``migration_package``: that of the field
     migrations, empty for none. ``claim_names``: those of a token. ``dashboard``: the address of the
     dashboard. ``tenant_limits``: what tenants may consume; None: there are no quotas.
+    ``event_queue``, ``dead_letter_queue``: the URLs of the queues of events; empty if
+    nothing is published. ``event_bus``: a name or an ARN. ``aws_lambda_function_name``: its own.
     ``lock_file``: the generations; a relative path begins at the folder of the function's code,
     which holds the package `daicho`.
     ``console``: the stage and the variables ``CONSOLE_*``, by the rest of their lower-case names;
@@ -83,6 +86,10 @@ class Settings:
     archive_function: str = ""
     job_machine: str = ""
     audit_function: str = ""
+    event_queue: str = ""
+    event_bus: str = ""
+    dead_letter_queue: str = ""
+    aws_lambda_function_name: str = ""
     dashboard: str = ""
     settle_seconds: int = 0
     scan_units: int = 0

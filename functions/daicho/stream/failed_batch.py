@@ -10,13 +10,14 @@ Guide.
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from daicho.errors import DaichoError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
-from daicho.stream.records import Batch
+from daicho.stream.records import Batch, StreamRecord
 
 JSON_CONTENT_TYPE = "application/json"
 ON_FAILURE_PREFIX = "aws/lambda/"
@@ -83,6 +84,30 @@ class OnFailureRecord:
         """The object as a report shows it."""
         shown = ("name", "function", "condition", "shard", "first", "last", "at")
         return {name: getattr(self, name) for name in shown}
+
+
+def build_own_batch(
+    function: str, records: Sequence[StreamRecord], condition: str
+) -> tuple[str, bytes]:
+    """The name and the content of an object with records that a function sets aside itself.
+
+    It is as one of Lambda, so a redrive applies it. A repeat has the same name.
+    """
+    first, last = records[0], records[-1]
+    at, shard = first.made_at, first.shard
+    id = uuid.uuid5(uuid.NAMESPACE_URL, f"{shard}/{first.seq}/{last.seq}/{condition}")
+    name = f"{ON_FAILURE_PREFIX}own/{shard}/{at:%Y/%m/%d}/{at:%Y-%m-%dT%H.%M.%S}-{id}"
+    document = {
+        "requestContext": {"functionArn": f"arn::function:{function}", "condition": condition},
+        "timestamp": f"{at:%Y-%m-%dT%H:%M:%S.000Z}",
+        "DDBStreamBatchInfo": {
+            "shardId": shard,
+            "startSequenceNumber": first.number,
+            "endSequenceNumber": last.number,
+        },
+        "payload": {"Records": [record.raw for record in records]},
+    }
+    return name, json.dumps(document, ensure_ascii=False).encode()
 
 
 def parse_group_name(name: str) -> str:

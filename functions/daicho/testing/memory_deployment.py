@@ -20,11 +20,13 @@ from daicho.plan import Ledger
 from daicho.query.access import SYSTEM, Access
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
+from daicho.storage.event_queue import EventBus, EventQueue
 from daicho.storage.stream_shards import StreamDescriber
 from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.testing.aws.invocations import FunctionReturned
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
+from daicho.testing.aws.memory_events import MemoryBus, MemoryQueue
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.testing.aws.memory_streams import MemoryStreams
 from daicho.testing.aws.stream_recorder import StreamRecorder
@@ -76,6 +78,7 @@ class MemoryDeployment:
     Attributes:
         clock: the time of the Books and the functions. It moves only when it is advanced.
         table: the library's table, to read or write items directly.
+        published: the events that `deliver` has put on the bus, in their order.
     """
 
     def __init__(
@@ -93,6 +96,9 @@ class MemoryDeployment:
         self._mappings = create_mappings(
             ledger, self._stream, self.clock.now, lambda _name, _body: None, {}
         )
+        self._queue = MemoryQueue(self.clock.now)
+        self._bus = MemoryBus()
+        self.published = self._bus.events
         self._random = random.Random(0)  # noqa: S311  # it chooses slots of fast counters
         self._ticks = 0
         self.table = self._open_table()
@@ -118,7 +124,7 @@ class MemoryDeployment:
         """Deliver all stream records to the projector and the archiver.
 
         Derived items and slots are up to date afterwards, and items that `expire_items` removed
-        are in the archive.
+        are in the archive. Events are in ``published``.
 
         Returns:
             The number of records that the functions received.
@@ -138,6 +144,11 @@ class MemoryDeployment:
                     raise DeliveryError(f"{name} did not handle {result['batchItemFailures']}")
                 self._mappings[name].settle(invocation, FunctionReturned(result))
                 count += len(invocation.positions)
+        while messages := self._queue.receive():
+            answer = self._invoke("publish", messages)
+            if answer["batchItemFailures"]:
+                raise DeliveryError(f"publish did not handle {answer['batchItemFailures']}")
+            self._queue.settle(messages, answer)
         quarantined = [key for key, item in self._dynamodb.items if _is_quarantined(item)]
         if quarantined:
             raise DeliveryError(f"records of these shards could not be processed: {quarantined}")
@@ -196,6 +207,8 @@ class MemoryDeployment:
         dependencies = Dependencies(
             table=lambda _name, **_: self._open_table(),
             bucket=lambda bucket, **_: self._open_bucket(bucket),
+            event_queue=lambda url: EventQueue(self._queue, url),
+            event_bus=lambda name, dead: EventBus(self._bus, name, dead),
             now=self.clock.now,
             sleep=self.clock.advance,
             random=self._random.random,

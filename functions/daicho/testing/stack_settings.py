@@ -10,7 +10,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from daicho.handlers import archive, project, redrive, rollup, sweep
+from daicho.handlers import archive, project, publish, redrive, rollup, sweep
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
 from daicho.plan import Ledger
@@ -33,9 +33,18 @@ ENVIRONMENT: Mapping[str, str] = {
     "ARCHIVE_FUNCTION": "archive",
     "JOB_MACHINE": "jobs",
 }
+EVENT_QUEUE, DEAD_LETTERS = "events", "dead letters"
+EVENT_ENVIRONMENT: Mapping[str, str] = {
+    "EVENT_QUEUE": EVENT_QUEUE,
+    "DEAD_LETTER_QUEUE": DEAD_LETTERS,
+    "EVENT_BUS": "bus",
+    "AWS_LAMBDA_FUNCTION_NAME": "archive",
+}
+"""What the functions have besides, if anything is published."""
 _BUILDERS: Mapping[str, Callable[..., Handler]] = {
     "project": project.build,
     "archive": archive.build,
+    "publish": publish.build,
     "rollup": rollup.build,
     "redrive": redrive.build,
     "sweep": sweep.build,
@@ -61,7 +70,9 @@ def build_handler(
     dependencies: Dependencies,
     environment: Mapping[str, str] = ENVIRONMENT,
 ) -> Handler:
-    """The real handler of a function: project, archive, rollup, redrive or sweep."""
+    """The real handler of a function: project, archive, publish, rollup, redrive or sweep."""
+    if ledger.events:
+        environment = {**environment, **EVENT_ENVIRONMENT}
     return _BUILDERS[name](environment, ledger, dependencies)
 
 
@@ -69,7 +80,9 @@ def build_event_filters(ledger: Ledger) -> dict[str, tuple[str, ...]]:
     """The event filters of each consumer, as the stack computes them."""
     return {
         "project": tuple(project_filters(ledger.derived_types)),
-        "archive": tuple(archive_filters(ledger.archived_types, emulated=False)),
+        "archive": tuple(
+            archive_filters(ledger.archived_types, emulated=False, published=tuple(ledger.events))
+        ),
     }
 
 

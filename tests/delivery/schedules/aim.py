@@ -66,6 +66,7 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "59": ("moved back", "moved back: unique", "moved back: parts"),
     "59B": ("take-overs",),
     "60": ("gaps", "gaps beside redrives"),
+    "events": ("events", "events set aside"),
     "fast": (LIKES,),
     "figures": FIGURES,
     "rows": ("rows",),

@@ -19,6 +19,7 @@ from tests.delivery.book_requests import BookRequests
 from tests.delivery.schedules.chosen_profiles import CHOSEN_PROFILES
 from tests.delivery.schedules.closing_profiles import CLOSING_PROFILES
 from tests.delivery.schedules.dismissal_profiles import DISMISSAL_PROFILES
+from tests.delivery.schedules.event_profiles import EVENT_PROFILES
 from tests.delivery.schedules.expiry_profiles import EXPIRY_PROFILES
 from tests.delivery.schedules.figure_profiles import FIGURE_PROFILES
 from tests.delivery.schedules.gap_profiles import GAP_PROFILES
@@ -346,6 +347,7 @@ PROFILES = (
             "sweep": (0, 0, 4),
         },
     ),
+    *EVENT_PROFILES,
     *EXPIRY_PROFILES,
     *FIGURE_PROFILES,
     *ROW_PROFILES,

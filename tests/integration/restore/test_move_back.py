@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from daicho.archive.reader import ArchiveReader
 from daicho.book.book import Book
 from daicho.layout.dismissals import mark_dismissed
 from daicho.layout.tenant_items import build_closed_mark_key
+from daicho.plan import Ledger
+from daicho.plan.events import Change, EventPlan
 from daicho.restore import item_writer
 from daicho.restore.differences import ItemChoice, RestoreReport
 from daicho.restore.move_back import MoveBack, open_difference_file
@@ -28,6 +31,7 @@ from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from tests.delivery.unique_entities import LEDGER, Member
 from tests.simulator.oracle.unique_values import compare_unique_values
 
+CHANGES: tuple[Change, ...] = ("created", "changed")
 NO_ARCHIVE: Any = None
 """No member expires, so nothing reads the archive."""
 
@@ -40,8 +44,9 @@ class NoStream(DescribesStream):
 class Moving:
     """A table, and a copy of it at a moment."""
 
-    def __init__(self) -> None:
-        self.deployment = MemoryDeployment(LEDGER)
+    def __init__(self, ledger: Ledger = LEDGER) -> None:
+        self.ledger = ledger
+        self.deployment = MemoryDeployment(ledger)
         self.table = self.deployment.table
         self.copied = MemoryDynamoDB(self.deployment.clock.now)
         self.at = self.deployment.clock.now()
@@ -76,7 +81,7 @@ class Moving:
             NoStream(),
             ArchiveReader(NO_ARCHIVE),
             NO_ARCHIVE,
-            LEDGER,
+            self.ledger,
             self.at,
             ItemChoice(tuple(entities), tenant),
             "run",
@@ -115,6 +120,29 @@ def test_items_are_as_at_the_moment_and_a_repeat_writes_nothing(moving: Moving) 
     assert moving.list_names() == ["a", "b", "c"]
     assert [book.get(Member.key(id)).version for id in ("00", "01", "02")] == [3, 3, 1]
     assert moving.run().changes == {}
+
+
+def test_only_what_is_deleted_by_it_is_published() -> None:
+    fields = {"name": "str"}
+    created, changed = (EventPlan(each, 1, each, fields, ("name",)) for each in CHANGES[:2])
+    events = {"Member": (created, changed, EventPlan("deleted", 1, "deleted", fields))}
+    moving = Moving(replace(LEDGER, events=events))
+    moving.write(["a", "b"])
+    moving.copy()
+    book = moving.open_book()
+    book.change(Member.key("00"), {"name": "other"})
+    book.delete(Member.key("01"))
+    book.create(Member(id="09", org="x", name="new"))
+    moving.deployment.deliver()
+    before = len(moving.deployment.published)
+    assert moving.run().total == 3
+    assert moving.run().total == 0
+    moving.deployment.deliver()
+    after = moving.deployment.published[before:]
+    assert [(event["type"], event["subject"]) for event in after] == [(".member.deleted.v1", "09")]
+    book.change(Member.key("00"), {"name": "another"})
+    moving.deployment.deliver()
+    assert moving.deployment.published[-1]["data"]["old"] == {"name": "a"}
 
 
 def test_only_the_chosen_tenant_and_entity(moving: Moving) -> None:

@@ -20,6 +20,7 @@ from tests.simulator.schedules.filter_spread import FilterSpread
 from tests.simulator.schedules.gap_events import GapEvents
 from tests.simulator.schedules.move_back_events import MoveBackEvents
 from tests.simulator.schedules.pause_events import PauseEvents
+from tests.simulator.schedules.publishing_events import PublishingEvents
 from tests.simulator.schedules.race_events import RaceEvents
 from tests.simulator.schedules.repair_races import RepairRaces
 from tests.simulator.schedules.request_events import BuildRequestSource, RequestEvents
@@ -73,6 +74,8 @@ class ProofProfile(Profile):
         owners += self._build_request_owners(parts)
         if self.retirement:
             owners.append(ClosingShards(parts, self.retirement, versions))
+        if "publish" in self.events:
+            owners.append(PublishingEvents(parts))
         if "redrive_chosen" in self.events:
             owners.append(ChosenRedrives(parts, versions))
         if "verify_rows" in self.events:

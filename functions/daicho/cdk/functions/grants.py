@@ -165,6 +165,11 @@ OPS = Grants(
 )
 # Its answer follows from the event.
 TOKENS = Grants(table=())
+# It reads its queue, and puts on the bus: see `daicho.cdk.functions.events`.
+PUBLISH = Grants(table=())
+QUEUE_SEND = ("SendMessage",)
+QUEUE_READ = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
+BUS_PUT = ("PutEvents",)
 STREAM_DESCRIBE = ("DescribeStream",)
 MAPPING_READ = ("GetEventSourceMapping",)
 STACK_DESCRIBE = ("DescribeStacks",)  # whether an update is rolled back

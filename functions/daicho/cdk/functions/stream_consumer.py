@@ -10,6 +10,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from daicho.cdk.functions import grants
+from daicho.cdk.functions.events import EventPath
 from daicho.cdk.functions.grants import Grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources
 from daicho.plan import Ledger
@@ -134,16 +135,33 @@ def build_projector(scope: Construct, *, ledger: Ledger, shared: SharedResources
 ARCHIVER_BATCH = 10_000
 
 
-def build_archiver(scope: Construct, *, ledger: Ledger, shared: SharedResources) -> StreamConsumer:
-    """The stream consumer that receives what TTL deletes of the archived entities."""
-    settings = shared.settings
-    return StreamConsumer(
+# Somebody waits for an event.
+EVENT_WINDOW_S = 1
+
+
+def build_archiver(
+    scope: Construct, *, ledger: Ledger, shared: SharedResources, events: EventPath | None
+) -> StreamConsumer:
+    """The stream consumer that receives what TTL deletes of the archived entities.
+
+    ``events``: where it sends the events of entities that publish, whose changes it receives too.
+    """
+    settings, published = shared.settings, tuple(ledger.events)
+    window = settings.archive_window_seconds
+    consumer = StreamConsumer(
         scope,
         "Archive",
         name="archive",
         shared=shared,
         permissions=grants.ARCHIVE,
-        environment={},
-        patterns=archive_filters(ledger.archived_types, emulated=settings.is_local),
-        batches=BatchLimits(ARCHIVER_BATCH, Duration.seconds(settings.archive_window_seconds)),
+        environment={"FAILURE_BUCKET": shared.buckets.failures.bucket_name} if events else {},
+        patterns=archive_filters(
+            ledger.archived_types, emulated=settings.is_local, published=published
+        ),
+        batches=BatchLimits(
+            ARCHIVER_BATCH, Duration.seconds(min(window, EVENT_WINDOW_S) if events else window)
+        ),
     )
+    if events:
+        events.allow_sending(consumer.python)
+    return consumer

@@ -55,6 +55,7 @@ REMEDIES: Mapping[str, str] = {
     ),
     "a function fails": "Find the function on the dashboard, and read its log.",
     "a job failed": "Read the reason in the log of jobs, fix the cause, then start the job again.",
+    "events wait": "Read the log of publish, and remove what keeps the bus from taking events.",
     "api answers 5xx": "Find the request in the access log, and its id in the log of the function.",
     "api answers 429": (
         "Read in the log of api whether the table refused requests. Otherwise raise the rate."
@@ -72,6 +73,7 @@ MAX_CLAIMS = 1000
 """Open claims of a shard; at more of them the projector waits for a fix."""
 MAX_ITERATOR_AGE = {"project": Duration.minutes(10), "archive": Duration.minutes(30)}
 MAX_ROLLUP_LAG = Duration.minutes(5)
+MAX_EVENT_AGE = Duration.minutes(10)
 MAX_LATENCY = Duration.seconds(10)
 """A third of the 30 seconds after which the API Gateway gives up. A request without a throttled or
 silent store takes less than a second, and a cold start three."""
@@ -127,6 +129,7 @@ def list_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
     yield from _list_schedule_alarms(metrics)
     yield from _list_shared_alarms(metrics)
     yield from _list_api_alarms(metrics)
+    yield from _list_event_alarms(metrics)
 
 
 def _list_consumer_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
@@ -272,6 +275,19 @@ def _list_shared_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
         metric=metrics.failed_executions,
         text="A tenant's deletion, a rebuild or a purge has stopped: see its reason.",
     )
+
+
+def _list_event_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
+    """One alarm: events that the bus never takes are among the problems of maintenance."""
+    if metrics.event_queue is not None:
+        yield AlarmProps(
+            name="events wait",
+            metric=metrics.event_queue.metric_approximate_age_of_oldest_message(
+                period=FIVE_MINUTES, statistic="Maximum"
+            ),
+            threshold=MAX_EVENT_AGE.to_seconds(),
+            text="An event waits for its bus; after 33 hours it becomes a dead letter.",
+        )
 
 
 def _list_api_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:

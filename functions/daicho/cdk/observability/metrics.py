@@ -15,6 +15,7 @@ from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from daicho.cdk.functions.python_function import SharedResources
@@ -34,12 +35,14 @@ class StackMetrics:
     """The metrics of one ledger.
 
     ``functions``: by name. ``state_machine``: the ARN of the state machine of jobs.
+    ``event_queue``: None if nothing is published.
     """
 
     shared: SharedResources
     functions: Mapping[str, lambda_.Function]
     api: apigateway.HttpApi
     state_machine: str
+    event_queue: sqs.Queue | None = None
 
     @property
     def settings(self) -> Settings:

@@ -12,6 +12,7 @@ from daicho.release.stack_status import is_going_back
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.bucket import Bucket, open_bucket
+from daicho.storage.event_queue import EventBus, EventQueue, open_event_bus, open_event_queue
 from daicho.storage.protocols import DescribesStream
 from daicho.storage.stream_shards import open_stream_describer, read_mapping_state
 from daicho.storage.table import Table, open_table
@@ -27,6 +28,8 @@ class Dependencies:
 
     table: Callable[..., Table] = open_table
     bucket: Callable[..., Bucket] = open_bucket
+    event_queue: Callable[[str], EventQueue] = open_event_queue
+    event_bus: Callable[[str, EventQueue], EventBus] = open_event_bus
     machine: Callable[[str], StateMachine] = StateMachine
     stream: Callable[[str], DescribesStream] = open_stream_describer
     mapping_state: Callable[[str], str | None] = read_mapping_state

@@ -25,17 +25,21 @@ class OperationKind(Enum):
     TRANSACTION = "transaction"
     OBJECT_READ = "object read"
     OBJECT_WRITE = "object write"
+    MESSAGES = "messages"
 
 
 ALL_OPERATIONS = tuple(OperationKind)
 OBJECT_OPERATIONS = (OperationKind.OBJECT_READ, OperationKind.OBJECT_WRITE)
-TABLE_OPERATIONS = tuple(kind for kind in ALL_OPERATIONS if kind not in OBJECT_OPERATIONS)
+TABLE_OPERATIONS = tuple(
+    kind for kind in ALL_OPERATIONS if kind not in (*OBJECT_OPERATIONS, OperationKind.MESSAGES)
+)
 WRITES = (
     OperationKind.WRITE,
     OperationKind.BATCH,
     OperationKind.STATEMENTS,
     OperationKind.TRANSACTION,
     OperationKind.OBJECT_WRITE,
+    OperationKind.MESSAGES,
 )
 OPERATION_FAULTS: Mapping[str, tuple[OperationKind, ...]] = {
     "throttled table": TABLE_OPERATIONS,
@@ -46,10 +50,13 @@ OPERATION_FAULTS: Mapping[str, tuple[OperationKind, ...]] = {
     "lost response": WRITES,
     "repeated request": WRITES,
     "conflict": (OperationKind.WRITE, OperationKind.TRANSACTION, OperationKind.OBJECT_WRITE),
-    "unprocessed": (OperationKind.BATCH, OperationKind.STATEMENTS),
+    "unprocessed": (OperationKind.BATCH, OperationKind.STATEMENTS, OperationKind.MESSAGES),
     "short page": (OperationKind.QUERY,),
     "slow": ALL_OPERATIONS,
-    "late landing": (OperationKind.WRITE, OperationKind.STATEMENTS, OperationKind.OBJECT_WRITE),
+    "late landing": (
+        *(OperationKind.WRITE, OperationKind.STATEMENTS),
+        *(OperationKind.OBJECT_WRITE, OperationKind.MESSAGES),
+    ),
 }
 """The faults of one operation, and the kinds of operations that each can occur in."""
 _NAMES = ("", *OPERATION_FAULTS)

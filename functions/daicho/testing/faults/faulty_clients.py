@@ -155,3 +155,40 @@ class FaultyStreams(_FaultyClient):
     """Botocore's clients that describe a table and its stream, for one process."""
 
     kinds: ClassVar = dict.fromkeys(("describe_table", "describe_stream"), OperationKind.READ)
+
+
+class FaultyMessages(_FaultyClient):
+    """Botocore's clients of the queue and the bus, for one process. Entries may fail alone."""
+
+    kinds: ClassVar = {}
+
+    def send_message_batch(self, **request: Any) -> Answer:
+        """SendMessageBatch."""
+
+        def send_some(entries: list[Any], _failed: list[Any]) -> Answer:
+            if not entries:
+                return {}
+            return dict(self._store.send_message_batch(**{**request, "Entries": entries}))
+
+        return self._perform("send_message_batch", request["Entries"], send_some)
+
+    def put_events(self, **request: Any) -> Answer:
+        """PutEvents."""
+
+        def put_some(entries: list[Any], failed: list[Any]) -> Answer:
+            self._store.put_events(Entries=entries)
+            refusal = {"ErrorCode": "ThrottlingException"}
+            return {"Entries": [refusal if each in failed else {} for each in request["Entries"]]}
+
+        return self._perform("put_events", request["Entries"], put_some)
+
+    def _perform(
+        self, name: str, entries: list[Any], carry_out: Callable[[list[Any], list[Any]], Answer]
+    ) -> Answer:
+        def carry_out_partly(choices: Choices) -> Answer:
+            done = [each for each in entries if choices.draw_bool(0.5)]
+            return carry_out(done, [each for each in entries if each not in done])
+
+        return self._process.perform(
+            *(OperationKind.MESSAGES, name, ""), lambda: carry_out(entries, []), carry_out_partly
+        )

@@ -12,11 +12,13 @@ from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
 from daicho.plan import Ledger
 from daicho.storage.bucket import Bucket
+from daicho.storage.event_queue import EventBus, EventQueue
 from daicho.storage.item_key import ItemKey
 from daicho.storage.stream_shards import StreamDescriber
 from daicho.storage.table import Table
 from daicho.tally.dirty_shards import remember_shards
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
+from daicho.testing.aws.memory_events import MemoryBus, MemoryQueue
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.testing.aws.memory_streams import MemoryStreams
 from daicho.testing.aws.stream_recorder import StreamRecorder
@@ -24,7 +26,12 @@ from daicho.testing.aws.table_stream import Record, TableStream
 from daicho.testing.choices import Choices, build_scale
 from daicho.testing.clock import SimulatedClock
 from daicho.testing.faults.code_versions import OLD_CODE
-from daicho.testing.faults.faulty_clients import FaultyDynamoDB, FaultyS3, FaultyStreams
+from daicho.testing.faults.faulty_clients import (
+    FaultyDynamoDB,
+    FaultyMessages,
+    FaultyS3,
+    FaultyStreams,
+)
 from daicho.testing.faults.parallel_work import simulate_threads
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.simulated_entities import SimulatedEntities
@@ -92,6 +99,7 @@ class SimulatedDeployment:
         self.observers = self.recorder.observers
         self.dynamodb = MemoryDynamoDB(self.clock.now, self.recorder, self._draw_lag)
         self.buckets = {name: MemoryS3(self.clock.now) for name in (ARCHIVE_BUCKET, FAILURE_BUCKET)}
+        self.queue, self.bus = MemoryQueue(self.clock.now), MemoryBus()
         self.failure_objects: list[bytes] = []
         self.mappings = create_mappings(
             entities.ledgers[OLD_CODE],
@@ -148,6 +156,8 @@ class SimulatedDeployment:
         return Dependencies(
             table=open_table,
             bucket=open_bucket,
+            event_queue=lambda url: EventQueue(FaultyMessages(self.queue, process), url),
+            event_bus=lambda name, dead: EventBus(FaultyMessages(self.bus, process), name, dead),
             stream=lambda _table: self.build_stream_describer(process),
             now=self.clock.now,
             sleep=process.sleep,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from daicho.plan.events import EventPlan
 from daicho_cli.cost import footprint
 from daicho_cli.cost.bill import compute_bill, compute_idle_bill
 from daicho_cli.cost.prices import load_prices
@@ -47,3 +49,23 @@ def test_units_are_priced_by_declaration() -> None:
     assert (count, dollars) == (1e6, pytest.approx(0.20 + 30_000 * 0.0000133334))
     assert lines["CloudWatch: metrics"][0] == footprint.BUSY_METRICS
     assert lines["DynamoDB Streams: reads by Lambda"][1] == 0
+
+
+def test_an_event_costs_its_requests_and_an_idle_queue_its_polls() -> None:
+    paid = EventPlan("paid", 1, "became", {"title": "str"}, ("title",), ({"S": "paid"},))
+    publishing = replace(ledger(SONG), events={"Song": (paid,)})
+    change = {"count": 1_000_000, "fields": {"title": "paid"}}
+    data = {"entities": {"Song": {"creates": 500, "examples": [VALUES], "changes": [change]}}}
+    bill = compute_bill(publishing, parse_traffic(data), PRICES)
+    lines = {f"{line.service}: {line.name}": line for line in bill.lines}
+    polls = 30 * footprint.IDLE_POLLS_PER_DAY
+    assert lines["SQS: events"].quantity == 3e6 + polls
+    assert lines["EventBridge: events"].dollars == pytest.approx(1.00)
+    assert lines["Lambda: publish"].quantity == 1e6
+    before = compute_bill(ledger(SONG), parse_traffic(data), PRICES)
+    assert bill.dollars - before.dollars == pytest.approx(4.3, abs=0.3)  # docs: publish.md
+    idle = (
+        compute_idle_bill(publishing, PRICES).dollars
+        - compute_idle_bill(ledger(SONG), PRICES).dollars
+    )
+    assert idle == pytest.approx(0.42, abs=0.01)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daicho.redrive.plain_json import MAX_SAFE_INTEGER, to_plain_json
+from daicho.storage.plain_json import MAX_SAFE_INTEGER, to_plain_json
 
 
 @pytest.mark.parametrize(
