@@ -52,10 +52,7 @@ class Vote(BaseModel):
 
 
 class Result(BaseModel):
-    """Votes by candidate, highest first. Nobody leads with as many votes as another one.
-
-    ``rolled_up``: they are those of the last rollup, also if a live sum would read too much.
-    """
+    """Votes by candidate, highest first; nobody leads with as many as another one."""
 
     totals: dict[str, int]
     votes: int

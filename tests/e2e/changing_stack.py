@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,14 +20,10 @@ from tests.support.dynoxide import free_port
 
 @dataclass(frozen=True)
 class ChangingStack:
-    """The project, and the local AWS on which it is deployed.
-
-    ``first_call``: the path and the answer of the item that `make up` made.
-    """
+    """The project, and the local AWS on which it is deployed."""
 
     changing: ChangingProject
     instance: LocalInstance
-    first_call: tuple[str, dict[str, Any]]
 
     @classmethod
     @contextmanager
@@ -37,12 +31,9 @@ class ChangingStack:
         """Start a local AWS with the project; its data is gone at the end."""
         project = changing.project
         instance = LocalInstance(project.root / ".local", free_port(), project)
-        printed: list[str] = []
         try:
-            lifecycle.up(instance, printed.append)
-            made = re.search(r"POST (/[\w-]+) → 201 (\{.*\})", "\n".join(printed))
-            assert made is not None
-            yield cls(changing, instance, (made[1], json.loads(made[2])))
+            lifecycle.up(instance, print)
+            yield cls(changing, instance)
         finally:
             lifecycle.reset(instance, print)
 

@@ -128,10 +128,6 @@ class Trial:
     def __init__(self, stack: ChangingStack) -> None:
         self.stack = stack
         self.invoices = {kind.name: Invoices(kind) for kind in KINDS}
-        path, row = stack.first_call
-        for invoices in self.invoices.values():
-            if f"/{invoices.kind.path}" == path:
-                invoices.rows[row["id"]] = row
 
     def write(self, number: int, **values: Any) -> None:
         """Write an invoice of each kind."""

@@ -14,7 +14,7 @@ from daicho.declare.registry import Daicho
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(p for p in (ROOT / "functions/domains").glob("*.py") if p.stem != "__init__")
-MOST_LINES = 150
+MOST_LINES = 155
 LIBRARY = {"daicho"}
 """What a domain may import of the library: its public names, as a domain of a user does."""
 AWS = re.compile(r"\b(boto\w*|dynamodb|GSI\d|PK|SK|TableName|s3)\b", re.IGNORECASE)

@@ -104,6 +104,7 @@ def test_the_library_and_what_is_somebodys_own_remain(copy: Path) -> None:
             "/tenant",
             "/jobs",
             "/jobs/{id}",
+            "/limits",
         ),
     }
     page = (copy / "docs/reference/access-patterns.md").read_text("utf-8")
