@@ -21,6 +21,7 @@ from pathlib import Path
 RECEIVERS = {
     "table": "Table",
     "table()": "Table",
+    "guard_table()": "Table",
     "store": "Table",
     "bucket": "Bucket",
     "bucket()": "Bucket",

@@ -14,7 +14,7 @@ from tests.infra.synthesis import TOPIC, synthesise
 from tests.support.how_to_page import HowToPage
 from tests.support.repository import ROOT
 
-MAX_SETTINGS = 44
+MAX_SETTINGS = 45
 CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0a-1b"
 CUSTOM_DOMAIN = {"domain_name": "api.example.com", "certificate_arn": CERTIFICATE}
 OWN = {

@@ -25,6 +25,7 @@ from daicho.layout.base_item import build_base_item
 from daicho.plan import Ledger
 from daicho.storage import item_key
 from daicho.storage.attributes import Image
+from daicho.storage.budget import RequestBudget
 from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import ItemPage, Query
 from daicho.storage.table import BatchGetResult, Table
@@ -44,6 +45,7 @@ class Shelf(Table):
     before: dict[ItemKey, Image | None] = field(default_factory=dict)
     rows: dict[ItemKey, Image] = field(default_factory=dict)
     fetched: int = 0
+    budget: RequestBudget = field(default_factory=RequestBudget)
 
     def write(self, item: Entity, created: dt.datetime) -> None:
         entity = type(item)

@@ -9,13 +9,14 @@ import pytest
 
 from daicho.handlers import api
 from daicho.layout import item_keys, tenant_items
+from daicho.layout.request_records import OWNER
 from daicho.query.paging import CursorBinding
 from daicho.storage import keys
 from daicho.storage.item_key import ItemKey
 from daicho.tenants import restore_job, tenant_jobs
 from daicho.web.http.request import HttpRequest, read_token
 from daicho.web.routes.tenant import session
-from daicho.write.idempotency import OWNER, IdempotentRequest
+from daicho.write.idempotency import IdempotentRequest
 from tests.integration.api.isolation import Matrix, World
 from tests.support.project_routes import PROJECT_ROUTES
 from tests.unit.layout import test_item_keys
