@@ -38,6 +38,9 @@ class Mortal:
     def for_tenant(self, *given: Any) -> Mortal:
         return Mortal(self._store.for_tenant(*given), self._life)
 
+    def with_bounds(self, *given: Any) -> Mortal:
+        return Mortal(self._store.with_bounds(*given), self._life)
+
     def with_metering(self) -> Mortal:
         return Mortal(self._store.with_metering(), self._life)
 

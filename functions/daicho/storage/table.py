@@ -306,9 +306,10 @@ class Table:
 
     def with_bounds(self, bounds: RequestBounds) -> Table:
         """The same table for one request of the API, which may not take more than ``bounds``."""
-        units = CapacityUnits()
-        client: Any = MeteredResult(self._client, units)
-        return Table(client, self.name, units, RequestBudget(bounds, units))
+        own, units = copy(self), CapacityUnits()
+        own._client = cast("DynamoDBClient", MeteredResult(self._client, units))
+        own.units, own.budget = units, RequestBudget(bounds, units)
+        return own
 
     def batch_write(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daicho.handlers import api
+from daicho.handlers.wiring import books
 from daicho.layout import item_keys, tenant_items
 from daicho.layout.request_records import OWNER
 from daicho.query.paging import CursorBinding
@@ -116,7 +116,7 @@ def test_a_planted_leak_is_found(
 ) -> None:
     """By the matrix, by a unit test, and by the session policy if a key crosses the tenants."""
     operations = [each for each in PROJECT_ROUTES.served if each.path.split("/")[1] in WORDS]
-    for module in (api, session):
+    for module in (books, session):
         monkeypatch.setattr(module, "guard_table", lambda table, _tenant: table)
     check()
     plant(monkeypatch)
