@@ -43,7 +43,7 @@ def changed(*fields: Any) -> ChangeSpec:
         DeclarationError: it names no field.
     """
     if not fields:
-        raise DeclarationError("changed() names no field: write changed(Invoice.due)")
+        raise DeclarationError(f"changed{fields} names no field; write changed(Invoice.due)")
     return ChangeSpec("changed", tuple(map(get_spec, fields)))
 
 
@@ -81,9 +81,13 @@ def compile_event(
     """
     where = _Publication(entity.__name__, name)
     if not _NAME.fullmatch(name):
-        raise DeclarationError(f'{where}: a name has lower-case letters, digits and _: "paid"')
+        raise DeclarationError(
+            f'{where}: a name has lower-case letters, digits and _; write name="paid"'
+        )
     if type(version) is not int or version < 1:
-        raise DeclarationError(f"{where}: version is {version!r}, and is a number from 1")
+        raise DeclarationError(
+            f"{where}: version is {version!r}, and is a number from 1; write version=1"
+        )
     if not isinstance(when, ChangeSpec):
         raise DeclarationError(
             f"{where}: when is {when!r}: write created, deleted, changed(field) or "
@@ -117,9 +121,9 @@ def _check_field(where: _Publication, entity: type[Entity], spec: Any) -> None:
         known = ", ".join(f"{entity.__name__}.{name}" for name in list(entity.fields_)[:3])
         raise DeclarationError(f"{where}: {spec} is no field of it: write {known}")
     if spec.hidden:
-        raise DeclarationError(f"{where}: {spec} is hidden, so it is not published: leave it out")
+        raise DeclarationError(f"{where}: {spec} is hidden, so it is not published; remove it")
     if spec.role == "object" or spec is entity.split_field_:
-        raise DeclarationError(f"{where}: {spec} is not stored in the item: leave it out")
+        raise DeclarationError(f"{where}: {spec} is not stored in the item; remove it")
 
 
 def _find_default(spec: FieldSpec) -> dict[str, Any] | None:

@@ -151,7 +151,12 @@ class Daicho:
             DeclarationError: an event changed, came or went.
         """
         if ledger.events != self.events:
-            raise DeclarationError("what is published changed: run make generation")
+            changed = sorted(
+                n
+                for n in {*ledger.events, *self.events}
+                if ledger.events.get(n) != self.events.get(n)
+            )
+            raise DeclarationError(f"what {changed} publish changed; run make generation")
 
     def get_entity(self, name: str) -> type[Entity]:
         """The entity called ``name``.

@@ -32,7 +32,7 @@ LEDGER = Ledger(
     "Trade",
     events={"Shop": (EVENT,)},
 )
-ONCE = RetryBudget.for_seconds(60)
+ONCE = RetryBudget.for_seconds(3_600)
 
 
 def build_record(**values: Any) -> Any:
