@@ -306,9 +306,10 @@ class Table:
 
     def with_bounds(self, bounds: RequestBounds) -> Table:
         """The same table for one request of the API, which may not take more than ``bounds``."""
-        own, units = copy(self), CapacityUnits()
-        own._client = cast("DynamoDBClient", MeteredResult(self._client, units))
-        own.units, own.budget = units, RequestBudget(bounds, units)
+        own, units = object.__new__(type(self)), CapacityUnits()  # each request needs one
+        client = MeteredResult(self._client, units)
+        vars(own).update(vars(self))
+        vars(own).update(_client=client, units=units, budget=RequestBudget(bounds, units))
         return own
 
     def batch_write(

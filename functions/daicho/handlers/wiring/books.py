@@ -2,48 +2,54 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cache, lru_cache, partial
+from typing import Any
 
 from daicho.book.book import Book
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import Ledger
 from daicho.query.access import Access
-from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.settings import Settings
-from daicho.storage.bucket import Bucket
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
 from daicho.tenants.lifecycle import guard_table
 from daicho.write.counter_writer import CounterSettings
 
+MAX_TENANTS = 1_024
+"""Of how many tenants a process keeps what is made once for each."""
 
-@dataclass(frozen=True)
+
 class Books:
-    """Opens the book of each request. ``once``: the table, with a client that repeats nothing."""
+    """Opens the book of each request."""
 
-    settings: Settings
-    table: Table
-    once: Table
-    ledger: Ledger
-    item_cache: ItemCache
-    dependencies: Dependencies
+    def __init__(
+        self,
+        settings: Settings,
+        table: Table,
+        once: Table,
+        ledger: Ledger,
+        item_cache: ItemCache,
+        dependencies: Dependencies,
+    ) -> None:
+        """``once``: the table, with a client that repeats nothing."""
+        self._bounds, self._ledger = settings.bounds, ledger
+        bucket = cache(lambda: dependencies.bucket(settings.object_bucket))
+        options: dict[str, Any] = {"item_cache": item_cache, "bucket": bucket}
+        options |= {"clock": dependencies.now, "upload_seconds": settings.upload_seconds}
+        self._new_book: Callable[..., Book] = partial(Book, **options)
 
-    @cached_property
-    def bucket(self) -> Bucket:
-        """The bucket with the objects of items."""
-        return self.dependencies.bucket(self.settings.object_bucket)
+        @lru_cache(maxsize=MAX_TENANTS)  # each request needs them
+        def find_counters(tenant: str) -> CounterSettings:
+            return CounterSettings(
+                guard_table(once, tenant), settings.dirty_shards, dependencies.random
+            )
+
+        self._table, self._find_counters = table, find_counters
 
     def open(self, access: Access) -> Book:
         """The book of a caller: it reaches the items of one tenant, and keeps to the bounds."""
-        settings, random = self.settings, self.dependencies.random
-        table = guard_table(self.table, access.tenant).with_bounds(settings.bounds)
-        once = guard_table(self.once, access.tenant)
-        return Book(
-            *(table, self.ledger, access.tenant),
-            clock=self.dependencies.now,
-            item_cache=self.item_cache,
-            counter_settings=CounterSettings(once, settings.dirty_shards, random),
-            bucket=lambda: self.bucket,
-            access=access,
-            upload_seconds=settings.upload_seconds,
-        )
+        tenant = access.tenant
+        table = guard_table(self._table, tenant).with_bounds(self._bounds)
+        counters = self._find_counters(tenant)
+        return self._new_book(table, self._ledger, tenant, access=access, counter_settings=counters)
