@@ -14,10 +14,8 @@ from typing import Any
 
 from daicho.declare.queries import ItemRef
 from daicho.errors import Invalid, NotFound, Referred, Unfinished
-from daicho.plan import EntityPlan
 from daicho.query.key_resolver import build_not_found
-from daicho.storage import attributes
-from daicho.storage.attributes import Image
+from daicho.write.field_changes import read_ref
 from daicho.write.item_writer import ItemWriter
 from daicho.write.referrers import Referrers, list_references
 
@@ -88,7 +86,7 @@ class Cascade:
         for plan, reference in found:
             if entity := cascading.get((plan.name, reference.name)):
                 for referrer in referrers.list_live(plan, reference, image or {}):
-                    self._delete_one(ItemRef(entity, read_key_values(plan, referrer)), delete)
+                    self._delete_one(read_ref(entity, plan, referrer), delete)
 
     def _delete_one(self, ref: ItemRef[Any], delete: Callable[[ItemRef[Any]], None]) -> None:
         if self.deleted >= MAX_CASCADED:
@@ -99,9 +97,3 @@ class Cascade:
         self.deleted += 1
         with self.writer.access.suspend(), suppress(NotFound):
             delete(ref)
-
-
-def read_key_values(plan: EntityPlan, image: Image) -> tuple[Any, ...]:
-    """The values of the key fields of a stored item."""
-    values = attributes.from_image({name: image[name] for name in plan.key.fields})
-    return tuple(values[name] for name in plan.key.fields)

@@ -77,9 +77,14 @@ class PlannedWrite(Generic[E]):
 
 def build_ref(new: PlannedWrite[E]) -> ItemRef[E]:
     """The item that a new item replaces."""
-    names = new.plan.key.fields
-    values = attributes.from_image({name: new.image[name] for name in names})
-    return ItemRef(new.entity, tuple(values[name] for name in names))
+    return read_ref(new.entity, new.plan, new.image)
+
+
+def read_ref(entity: type[E], plan: EntityPlan, image: Image) -> ItemRef[E]:
+    """The item that an image is of, by the values of its key fields."""
+    names = plan.key.fields
+    values = attributes.from_image({name: image[name] for name in names})
+    return ItemRef(entity, tuple(values[name] for name in names))
 
 
 def build_successor(entity: type[Entity], image: Image, existing: Image) -> Image:
