@@ -225,7 +225,7 @@ class ItemChecks(SuspectPhase):
             if reading.after is not None:
                 done = self._touch(reading.after, reading.rows, stream)
             else:
-                done = self._remove_rows(reading, stream.lowest)
+                done = self._remove_rows(reading, stream)
             repaired += of_rows if done else []
         for fault in of_item:
             self.counts["repair_units"] += 1
@@ -255,15 +255,15 @@ class ItemChecks(SuspectPhase):
         touch = build_repair_touch(image, f"verify-{self.job.id}")
         return retry(partial(try_update, self.on.store, touch), self.budget)
 
-    def _remove_rows(self, reading: Reading, lowest: str) -> bool:
+    def _remove_rows(self, reading: Reading, stream: StreamState) -> bool:
         """Make the rows of an item that does not exist tombstones; whether that is done."""
         units = 2 * len(reading.rows)
         self.counts["repair_units"] += units
-        if not self.job.repair or not lowest:
+        if not self.job.repair or not stream.lowest:
             return False
         self._limiter.wait(units)
         partition, now = reading.rows[0]["PK"]["S"], self.on.now()
-        remove = partial(remove_rows_without_item, self.on.store, partition, lowest, now)
+        remove = partial(remove_rows_without_item, self.on.store, partition, stream, now)
         return retry(remove, self.budget) > 0
 
 
