@@ -138,8 +138,8 @@ class InflictedDamage:
         tally = f"{key.pk}x"
         invented = total_items.build_total_key(tally)
         added = Amount(1, attributes.parse_number("1"))
-        before, _ = total_items.read_bases(self.deployment.dynamodb.find(invented))
-        self._add(tally, added + -before)
+        live, kept = total_items.read_bases(self.deployment.dynamodb.find(invented))
+        self._add(tally, added + -live + -kept)
         self.touched.add(tally)
         self.changes[tally] += 1
         self._commit(
