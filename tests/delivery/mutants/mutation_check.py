@@ -1,7 +1,8 @@
 """Mutation check: every fault that is planted in the code must be found by the schedules.
 
 ``python -m tests.delivery.mutants.mutation_check [name…]`` plants the faults whose names contain
-one of the words, or all of them, each in a copy of the code. It prints how many schedules were
+one of the words, or are of a rule as in "rule 56", or all of them, each in a copy of the code. It
+prints how many schedules were
 played until one differed: schedules of the profiles that test the rule that the fault breaks, and
 then, with ``--mixed``, of all profiles as the soak plays them. Both begin at a seed that follows
 from the last commit, so nobody chose it when the profiles were written. It ends with 1 on a miss.
@@ -148,6 +149,11 @@ def draw_seed() -> int:
     return int(done.stdout[:6], 16) if done.returncode == 0 else secrets.randbelow(2**24)
 
 
+def is_named(fault: Fault, name: str) -> bool:
+    """Whether a name is a part of the fault's name, or names its rule, as in "rule 56"."""
+    return name in fault.name or name == f"rule {fault.rule}"
+
+
 def main(arguments: Sequence[str]) -> int:
     """Check what the arguments name; gives the exit status."""
     parser = argparse.ArgumentParser(prog="mutation_check", description=__doc__)
@@ -164,7 +170,7 @@ def main(arguments: Sequence[str]) -> int:
     chosen = [
         fault
         for fault in read_planted()
-        if not options.names or any(name in fault.name for name in options.names)
+        if not options.names or any(is_named(fault, name) for name in options.names)
     ]
     first_seed = draw_seed() if options.seed is None else options.seed
     with copy_with_fault() as base:  # of one moment, whatever is edited meanwhile
