@@ -9,7 +9,8 @@ objects, and is known by its shard and number. Without a flag nothing is read or
     journal       the flag of the newest run: its id, and until when the flag is valid
     number        of the run
 
-A shard that is new has no such attribute. Its first batch copies that of the newest run.
+A shard that is new has no such attribute. Its first batch copies that of the newest run. A shard
+has the number too, so a step of an earlier run that goes on late takes no flag away.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import datetime as dt
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple
@@ -125,25 +127,31 @@ class Journal:
         """
         newest = self.store.get(RUN_KEY, consistent=True)
         text = NO_RUN if newest is None else newest["journal"]["S"]
+        number = attributes.get_integer(newest or {}, "number") or 0
+        change = set_flag_update(shard, text, self.now(), number)
         try:
-            change = set_flag_update(shard, text, self.now(), "attribute_not_exists(journal)")
-            apply_update(self.store, change)
+            apply_update(self.store, replace(change, condition="attribute_not_exists(journal)"))
         except ConditionFailedError as refused:
             return attributes.get_text(refused.item or {}, "journal") or NO_RUN
         return text
 
 
-def set_flag_update(
-    shard: str, text: str, now: dt.datetime, condition: str | None = None
-) -> Update:
-    """Set the flag in the item of a shard, which is created if it does not exist."""
+def set_flag_update(shard: str, text: str, now: dt.datetime, number: int = 0) -> Update:
+    """Set the flag in the item of a shard, which is created if it does not exist.
+
+    It is refused if the shard has the flag of a later run. ``number``: of the run.
+    """
     ttl = int((now + SHARD_ITEM_RETENTION).timestamp())
     return Update(
         build_shard_key(shard),
-        "SET journal = :journal, #ttl = if_not_exists(#ttl, :ttl)",
-        condition,
+        "SET journal = :journal, journal_run = :number, #ttl = if_not_exists(#ttl, :ttl)",
+        "attribute_not_exists(journal_run) OR journal_run <= :number",
         {"#ttl": "ttl"},
-        {":journal": {"S": text}, ":ttl": attributes.to_value(ttl)},
+        {
+            ":journal": {"S": text},
+            ":number": attributes.to_value(number),
+            ":ttl": attributes.to_value(ttl),
+        },
     )
 
 

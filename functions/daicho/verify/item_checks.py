@@ -14,7 +14,6 @@ from functools import cached_property, partial
 
 from daicho.layout.item_keys import parse_derived_partition
 from daicho.layout.repairs import build_repair_touch
-from daicho.plan import Ledger
 from daicho.rebuild.repair_touch import (
     has_runaway_number,
     lower_runaway_number,
@@ -92,14 +91,12 @@ class ItemChecks(SuspectPhase):
 
     def read_page(self, page: ItemPage) -> PageSuspects:
         """Compare each item of a page with its rows, and look for the items of its rows."""
-        images = [image for image in page.items if self._is_chosen(parse_owner(get_key(image))[1])]
-        items = select_base_items(self.on.ledger, images)
-        rows = self._select_rows(images)
+        items, rows = self._select(page.items)
         find_faults = self._rows.find_faults
         derived = self._rows.derive(items)
         stored = self._rows.read_derived(derived)
         others = self.on.store.batch_get(rows.keys() - items.keys()).require_all()
-        owners = {**items, **others}
+        owners, derived = {**items, **others}, {**derived, **self._rows.derive(others)}
 
         def find_suspects(stream: StreamState) -> list[ItemKey]:
             return [
@@ -111,7 +108,9 @@ class ItemChecks(SuspectPhase):
                 *(
                     key
                     for key, some in rows.items()
-                    if find_faults(key, owners.get(key), some, stream, is_whole=False)
+                    if find_faults(
+                        key, owners.get(key), some, stream, derived.get(key), is_whole=False
+                    )
                 ),
             ]
 
@@ -136,13 +135,26 @@ class ItemChecks(SuspectPhase):
         entity = owner.lstrip("~")
         return entity in self.on.ledger.entities and self.job.entity in ("", entity)
 
-    def _select_rows(self, images: Iterable[Image]) -> Mapping[ItemKey, Sequence[Image]]:
-        """The rows of a page, tombstones included, by the keys of their base items."""
+    def _select(
+        self, images: Iterable[Image]
+    ) -> tuple[Mapping[ItemKey, Image], Mapping[ItemKey, Sequence[Image]]]:
+        """The base items of a page, and its rows by the keys of their base items.
+
+        Tombstones are rows too. Items that the job is not about are left out.
+        """
+        items: dict[ItemKey, Image] = {}
         rows: dict[str, list[Image]] = {}
-        for image in images:
-            rows.setdefault(image["PK"]["S"], []).append(image)
         ledger = self.on.ledger
-        return {
+        for image in images:
+            key = get_key(image)
+            _, owner = parse_owner(key)
+            if not self._is_chosen(owner):
+                continue
+            if owner in ledger.entities:
+                items[key] = image
+            else:
+                rows.setdefault(key.pk, []).append(image)
+        return items, {
             parse_derived_partition(pk): some
             for pk, some in rows.items()
             if is_derived_partition(pk, ledger)
@@ -265,9 +277,3 @@ class ItemChecks(SuspectPhase):
         partition, now = reading.rows[0]["PK"]["S"], self.on.now()
         remove = partial(remove_rows_without_item, self.on.store, partition, stream, now)
         return retry(remove, self.budget) > 0
-
-
-def select_base_items(ledger: Ledger, images: Iterable[Image]) -> dict[ItemKey, Image]:
-    """The base items of a page, by their keys: those at a key of an entity."""
-    items = {get_key(image): image for image in images}
-    return {key: image for key, image in items.items() if parse_owner(key)[1] in ledger.entities}

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import field, replace
 
 from daicho.derive.derived_items import IndexRow
 from daicho.layout.backfill_state import BackfillState
@@ -104,6 +104,7 @@ class ItemRows:
 
     on: VerifyDependencies
     states: Mapping[str, BackfillState]
+    _rules: dict[str, RowRules] = field(default_factory=dict)
 
     def find_faults(
         self,
@@ -118,26 +119,25 @@ class ItemRows:
         """What differs between an item and its rows, whether the rows are late or damaged.
 
         ``image``: None if the item does not exist. ``derived``: its rows, if they are known.
-        ``is_whole``: False if ``stored`` are some of its rows, so that none of the others is
-        missing.
+        ``is_whole``: False if ``stored`` are some of its rows: then none of the others is missing,
+        and nothing is said of the item itself.
 
         Raises:
             UnavailableError: the table does not answer.
         """
         _, entity = parse_owner(key)
-        ledger = learn_released(self.on.store, self.on.ledger, [image])
+        ledger = self.on.ledger
+        if derived is None:
+            ledger = learn_released(self.on.store, ledger, [image])
         faults: list[Fault] = []
         try:
-            faults += [] if image is None else find_faults(ledger, image)
+            faults += find_faults(ledger, image) if image is not None and is_whole else []
             expected = derive_rows(ledger, image) if derived is None else derived
         except NewerGenerationError as error:
             return [build_unreadable(key, error, "wait for the deployment, and verify again")]
         except Exception as error:  # whatever it is: no code computes the rows (rule 58)
             return faults or [build_unreadable(key, error, UNREADABLE)]
-        state = self.states.get(entity)
-        purged = frozenset[str]() if state is None else state.purged
-        now = to_seconds(self.on.now())
-        rules = RowRules.build(ledger, entity, purged, stream.highest, now)
+        rules = self._find_rules(ledger, entity, stream)
         if not is_whole:
             expected = {row: expected[row] for row in map(get_key, stored) if row in expected}
         rows = list(rules.compare(expected, stored))
@@ -145,6 +145,16 @@ class ItemRows:
             rows = [fault for fault in rows if fault.found != FENCED]
             rows = [_describe_left_row(fault) for fault in rows]
         return faults + rows
+
+    def _find_rules(self, ledger: Ledger, entity: str, stream: StreamState) -> RowRules:
+        """The rules of an entity: the last ones, if nothing has changed since."""
+        now, last = to_seconds(self.on.now()), self._rules.get(entity)
+        if last is None or (last.highest, last.now) != (stream.highest, now):
+            state = self.states.get(entity)
+            purged = frozenset[str]() if state is None else state.purged
+            last = RowRules.build(ledger, entity, purged, stream.highest, now)
+            self._rules[entity] = last
+        return last
 
     def read(self, key: ItemKey, *, consistent: bool) -> list[Image]:
         """The items of a base item's derived partition, tombstones included.

@@ -96,8 +96,11 @@ class JournalRun:
         # noted what was announced: the stream's description may lack shards for a while.
         self._create("shards.json", list(self._list_shards()))
         for shard in self._read("shards.json"):
-            change = set_flag_update(shard, self.flag.render(), self.now())
-            item = ShardClaims.from_item(shard, apply_update(self.store, change, "ALL_NEW"))
+            change = set_flag_update(shard, self.flag.render(), self.now(), self.number)
+            try:
+                item = ShardClaims.from_item(shard, apply_update(self.store, change, "ALL_NEW"))
+            except ConditionFailedError:
+                raise OtherRunError(self.id) from None
             start[shard] = [item.announced, sorted(item.claims)]
             if open_count := self._count_open(item):
                 return _explain_claims(open_count)

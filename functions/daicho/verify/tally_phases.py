@@ -170,6 +170,9 @@ class TallyPhase(_TallyWork):
         for name in names[names.index(self.notes.get("stage", names[0])) :]:
             if self.notes.get("stage", "") != name:
                 self.notes.set(stage=name, place=None)
+                # What a stage stores follows from what is saved. So a step that is repeated, or
+                # that goes on late, stores the same objects.
+                self.step.save()
             if not stages[name]():
                 self.step.save()
                 return JobStep(done=False)
