@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
+import pytest
+
 from daicho.derive.contributions import ONE_ITEM, Amount
-from daicho.errors import UnavailableError
+from daicho.errors import ConditionFailedError, UnavailableError
 from daicho.storage.item_key import get_key
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import to_key_image
@@ -101,6 +103,16 @@ def test_a_new_shard_takes_the_flag_of_the_newest_run() -> None:
     project(table, bucket, build_batch((None, build_song("b"))))
     assert table.items[SHARD]["journal"] == {"S": FLAG.render()}
     assert len(read_entries(bucket)) == 1
+
+
+def test_an_earlier_run_takes_no_flag_from_a_later_one() -> None:
+    table = MemoryTable()
+    apply_update(table, set_flag_update("s", FLAG.render(), NOW, number=4))
+    with pytest.raises(ConditionFailedError):
+        apply_update(table, set_flag_update("s", "earlier", NOW, number=3))
+    assert table.items[SHARD]["journal"] == {"S": FLAG.render()}
+    apply_update(table, set_flag_update("s", "again", NOW, number=4))
+    assert table.items[SHARD]["journal"] == {"S": "again"}
 
 
 def test_no_slot_is_written_without_its_journal() -> None:
