@@ -45,10 +45,15 @@ class RepairRaces(RepairEvents):
                 self._judge("left rows", are_removed=True)
 
     def mend_set_aside(self) -> None:
-        """The touch of an item with a wrong row may be set aside; then a redrive applies it."""
+        """The touch of an item with a wrong row may be set aside; then a redrive applies it.
+
+        It also writes the tombstones, of which one lets any record pass.
+        """
         self._settle()
         if row := self._pick_stored(lambda row: "GSI2PK" in row):
             self._change(row, {"GSI2SK": {"S": "~"}})
+            if tombstone := self._pick_stored(lambda row: "GSI2PK" not in row):
+                self._change(tombstone, {"seq": self._renumber(tombstone, STALE)})
             self._run_and_judge("set aside")
 
     # --- What the events share -----------------------------------------------------------------
