@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gc
 import json
 import os
 import sys
@@ -432,11 +433,14 @@ class DurableState:
         """
         entry = _Entry()
         token = _entry.set(entry)
+        gc.disable()  # it would look at all items again and again
         try:
             self._buckets = self._restoration.restore()
         except Exception:
             traceback.print_exc()
             os._exit(1)
+        gc.freeze()
+        gc.enable()
         self._end(entry)
         _entry.reset(token)
         self._journal.settle_blocking(SECONDS_TO_SAVE)
