@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-import boto3
+from typing import TYPE_CHECKING, Any
 
 from daicho.project import Project
 from daicho_cli.local.environment import REGION, build_environment, choose_home
+
+if TYPE_CHECKING:
+    import boto3
 
 PROGRAMS = ".local"
 """The folder of a project for the programs and the data of its local AWS."""
@@ -128,6 +129,8 @@ class LocalInstance:
     @cache  # it reads the descriptions of a service once
     def session() -> boto3.Session:
         """A session of the local AWS; its clients take ``endpoint_url=instance.endpoint``."""
+        import boto3  # noqa: PLC0415  # the local AWS can start meanwhile
+
         return boto3.Session("test", "test", region_name=REGION)
 
     def stack(self) -> dict[str, Any]:
