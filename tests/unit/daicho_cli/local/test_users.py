@@ -10,6 +10,7 @@ import pytest
 
 from daicho.runtime.token_claims import GROUPS_CLAIM, TENANT_CLAIM
 from daicho_cli.local import users
+from daicho_cli.user import PoolUser
 
 
 class Cognito:
@@ -43,9 +44,9 @@ def test_a_user_is_changed_only_if_its_token_lacks_something(
     claims: dict[str, Any] | None, *, is_updated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cognito: Any = Cognito(claims)
-    updated: list[users.PoolUser] = []
+    updated: list[PoolUser] = []
 
-    def update(_: Any, pool: str, user: users.PoolUser, password: str) -> None:
+    def update(_: Any, pool: str, user: PoolUser, password: str) -> None:
         assert (pool, password) == ("pool", users.PASSWORD)
         updated.append(user)
         cognito.claims = {TENANT_CLAIM: user.tenant, GROUPS_CLAIM: user.groups}
