@@ -429,7 +429,7 @@ class DurableState:
     def load(self) -> None:
         """Restore everything from the journal; end this process if something cannot be read.
 
-        The web server would go on without it, and overwrite it.
+        The web server would continue without it, and overwrite it.
         """
         entry = _Entry()
         token = _entry.set(entry)
