@@ -7,12 +7,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from daicho.declare.registry import Daicho
 from daicho.errors import ProjectError
 from daicho.plan import Ledger
 from daicho.project import Project
 from daicho_cli.terminal import end_command
+
+if TYPE_CHECKING:
+    from daicho.declare.registry import Daicho
 
 
 @cache

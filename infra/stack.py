@@ -7,7 +7,6 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from aws_cdk import App, Validations
-from cdk_nag import AwsSolutionsChecks
 
 from daicho import plan
 from daicho.cdk import DaichoStack, Project, Settings, SettingsError
@@ -34,6 +33,8 @@ def build_stack(
     stack = DaichoStack(app, project=project, settings=settings, generations=generations)
     # These rules are for real accounts: the local stack has neither TLS, keys nor replicas.
     if settings.stage != "local":
+        from cdk_nag import AwsSolutionsChecks  # noqa: PLC0415  # to load it takes seconds
+
         Validations.of(stack).add_plugins(AwsSolutionsChecks(stack))
     return stack
 

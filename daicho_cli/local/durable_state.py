@@ -16,9 +16,12 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import gc
 import json
+import os
 import sys
 import time
+import traceback
 import uuid
 from dataclasses import dataclass, field
 from typing import Any
@@ -334,7 +337,9 @@ class DurableState:
 
         def _get_module(name: str) -> Any:
             module = get_module(name)
-            if name in self._names and name not in self._guarded:
+            # Those without it are parts of another service, which takes their requests.
+            is_new = name in self._names and name not in self._guarded
+            if is_new and hasattr(module, "handle_request"):
                 self._guarded.add(name)
                 self._guard(name, module)
             return module
@@ -422,14 +427,20 @@ class DurableState:
         )
 
     def load(self) -> None:
-        """Restore everything from the journal.
+        """Restore everything from the journal; end this process if something cannot be read.
 
-        Raises:
-            Exception: something cannot be read. MiniStack does not start without it.
+        The web server would continue without it, and overwrite it.
         """
         entry = _Entry()
         token = _entry.set(entry)
-        self._buckets = self._restoration.restore()
+        gc.disable()  # it would look at all items again and again
+        try:
+            self._buckets = self._restoration.restore()
+        except Exception:
+            traceback.print_exc()
+            os._exit(1)
+        gc.freeze()
+        gc.enable()
         self._end(entry)
         _entry.reset(token)
         self._journal.settle_blocking(SECONDS_TO_SAVE)

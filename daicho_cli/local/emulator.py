@@ -17,13 +17,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import queue
+import shutil
 import sys
+import threading
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 UNSENT = "'NoneType' object has no attribute 'stdin'"
@@ -45,6 +50,8 @@ COUNTED_INVOCATIONS = '("before-call.lambda", _ms_add_invoke_depth)'
 """MiniStack counts how deep functions invoke each other, in a header of each of their requests."""
 SECONDS_BETWEEN_READS = 0.05
 """How often a stream is read while records follow each other; Lambda reads it every 0.25 s."""
+CODES = 3
+"""How many versions of the functions' code are kept at a start."""
 REFUSAL = json.dumps(
     {
         "__type": "InternalServerError",
@@ -156,6 +163,42 @@ def mark_end_of_log(functions: Any) -> None:
     functions.Worker._drain_stderr_bounded = drain
 
 
+def share_code(runtime: Any, folder: Path) -> None:
+    """Let all processes of the same code share its files, with what Python compiles of them.
+
+    MiniStack extracts the code for each start of a function, which then compiles all of it.
+    """
+
+    class Archive(zipfile.ZipFile):
+        def extractall(self, path: Any = None, *given: Any, **named: Any) -> None:
+            """Extract as MiniStack asks, or link to where that was done before."""
+            content = Path(str(self.filename)).read_bytes()
+            shared, place = folder / hashlib.sha256(content).hexdigest(), Path(path)
+            with lock:
+                if not self._is_whole(shared):
+                    super().extractall(path, *given, **named)
+                    if not any(name.endswith(".py") for name in self.namelist()):
+                        return  # MiniStack may add files
+                    shutil.rmtree(shared, ignore_errors=True)
+                    place.rename(shared)
+            shutil.rmtree(place, ignore_errors=True)
+            place.symlink_to(shared)
+
+        def _is_whole(self, shared: Path) -> bool:
+            """Whether all files are there: a machine may have gone down before it wrote them."""
+            files = [file for file in self.infolist() if not file.is_dir()]
+            sizes = {shared / file.filename: file.file_size for file in files}
+            with contextlib.suppress(OSError):
+                return all(file.stat().st_size == size for file, size in sizes.items())
+            return False
+
+    lock = threading.Lock()
+    folder.mkdir(exist_ok=True)
+    for old in sorted(folder.iterdir(), key=lambda shared: shared.stat().st_mtime)[:-CODES]:
+        shutil.rmtree(old, ignore_errors=True)
+    runtime.zipfile = SimpleNamespace(**{**vars(zipfile), "ZipFile": Archive})
+
+
 def main() -> None:
     """Start MiniStack; its settings are environment variables (see `daicho_cli.local.server`)."""
     # Only in MiniStack's virtual environment: the tests of the functions above need neither.
@@ -193,6 +236,7 @@ def main() -> None:
     SortedPartitions(dynamodb)
     remember_parsed_texts(dynamodb, _dynamodb_keywords)
     remember_signatures(apigateway)
+    share_code(lambda_runtime, Path(persistence.STATE_DIR).with_name("code"))
     repeat_unsent_invocations(lambda_runtime.Worker)
     mark_end_of_log(lambda_runtime)
     change_program(lambda_runtime, COUNTED_CALLS, COUNTED_INVOCATIONS)

@@ -145,8 +145,10 @@ def logs(
 @app.command(name="sample-data")
 def sample_data() -> None:
     """Load the project's sample data; doing it twice changes nothing."""
+    from daicho_cli.local import welcome  # noqa: PLC0415  # it loads the web framework
+
     instance = LocalInstance.find()
-    sample = lifecycle.find_sample_data(instance.project)
+    sample = welcome.find_sample_data(instance.project)
     if sample is None:
         raise LocalError("the project names no sample_data in [tool.daicho] of pyproject.toml")
     loaded = sample.load(instance, instance.stack(), typer.echo)

@@ -8,13 +8,15 @@ import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
-
-import boto3
+from typing import TYPE_CHECKING, Any
 
 from daicho.project import Project
 from daicho_cli.local.environment import REGION, build_environment, choose_home
+
+if TYPE_CHECKING:
+    import boto3
 
 PROGRAMS = ".local"
 """The folder of a project for the programs and the data of its local AWS."""
@@ -24,6 +26,13 @@ API_ID = "da1c40ed"
 """Pinned by a tag of the HTTP API at stage local: the URL is known before the deployment."""
 
 STANDARD_PORT = 4566
+
+
+QUICK_POLLS = (
+    "--import=data:text/javascript,globalThis.setTimeout=new%20Proxy(setTimeout,{apply:"
+    "(wait,self,[call,ms,...rest])=>wait(call,ms===5000?250:ms,...rest)})"
+)
+"""Lets the CDK's command line ask every 0.25 s whether a deployment has ended, instead of 5 s."""
 
 
 class LocalError(Exception):
@@ -109,12 +118,19 @@ class LocalInstance:
             "CDK_DEFAULT_ACCOUNT": ACCOUNT,
             "CDK_DEFAULT_REGION": REGION,
             "CDK_DISABLE_CLI_TELEMETRY": "true",
+            "NODE_OPTIONS": f"{os.environ.get('NODE_OPTIONS', '')} {QUICK_POLLS}".strip(),
+            # It takes half of a synthesis; a deployment to an account does it.
+            "CDK_VALIDATION": "false",
             # Containers set it; without compiled files, the CDK's packages take 10 s of each start.
             "PYTHONDONTWRITEBYTECODE": "",
         }
 
-    def session(self) -> boto3.Session:
+    @staticmethod
+    @cache  # it reads the descriptions of a service once
+    def session() -> boto3.Session:
         """A session of the local AWS; its clients take ``endpoint_url=instance.endpoint``."""
+        import boto3  # noqa: PLC0415  # the local AWS can start meanwhile
+
         return boto3.Session("test", "test", region_name=REGION)
 
     def stack(self) -> dict[str, Any]:

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
-import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, cast
+from types import ModuleType
+from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, WaiterError
 
 from daicho.plan import LOCK_FILE_NAME
-from daicho.project import Project
-from daicho.runtime.token_claims import OPERATOR
-from daicho.web.routes.builder import build_operations
-from daicho_cli.aws import EVENT_OUTPUTS
-from daicho_cli.local.calls import Call, make_first_call
 from daicho_cli.local.deployed import NONE, compute_digest, read_digest, write_digest
-from daicho_cli.local.environment import REGION
-from daicho_cli.local.instance import ACCOUNT, LocalError, LocalInstance
+from daicho_cli.local.instance import LocalError, LocalInstance
 from daicho_cli.local.programs import LAYER, MINISTACK, install_programs, is_outdated
 from daicho_cli.local.server import (
     Background,
@@ -38,10 +32,11 @@ from daicho_cli.local.server import (
     start,
     stop,
 )
-from daicho_cli.local.users import ADMIN, PASSWORD, TENANTS, make_token, make_tokens, name_user
 
 CDK = "node/node_modules/.bin/cdk"
-"""Below the folder of programs."""
+BOOTSTRAP = "node/node_modules/aws-cdk/lib/api/bootstrap/bootstrap-template.yaml"
+"""Both are below the folder of programs."""
+BOOTSTRAP_STACK = "CDKToolkit"
 NO_OPTIONS: Mapping[str, str] = {}
 NEVER_COMPLETE = (
     *("CREATE_IN_PROGRESS", "CREATE_FAILED"),
@@ -51,11 +46,29 @@ NEVER_COMPLETE = (
 
 
 def bootstrap(instance: LocalInstance) -> None:
-    """Run ``cdk bootstrap``, unless its stack exists."""
-    if _has_stack(instance, "CDKToolkit"):
+    """Deploy what ``cdk bootstrap`` does, unless it exists.
+
+    Raises:
+        LocalError: it failed.
+    """
+    if _has_stack(instance, BOOTSTRAP_STACK):
         return
-    # Without an app (-a ""): bootstrap does not need a synthesis.
-    _cdk(instance, "bootstrap", "-a", "", f"aws://{ACCOUNT}/{REGION}")
+    cloudformation = _open_cloudformation(instance)
+    cloudformation.create_stack(
+        StackName=BOOTSTRAP_STACK,
+        TemplateBody=(instance.programs / BOOTSTRAP).read_text("utf-8"),
+        # As the command does.
+        Parameters=[
+            {"ParameterKey": "FileAssetsBucketKmsKeyId", "ParameterValue": "AWS_MANAGED_KEY"}
+        ],
+        Capabilities=["CAPABILITY_NAMED_IAM"],
+    )
+    waits = {"Delay": 0.1, "MaxAttempts": 600}
+    try:
+        waiter = cloudformation.get_waiter("stack_create_complete")
+        waiter.wait(StackName=BOOTSTRAP_STACK, WaiterConfig=waits)
+    except WaiterError as error:
+        raise LocalError(f"{error}: see {find_program(instance).log}") from error
 
 
 def deploy(
@@ -79,7 +92,8 @@ def deploy(
         write_digest(instance, NONE)
         context = [part for name, value in given.items() for part in ("-c", f"{name}={value}")]
         output = ("--output", str(instance.folder / "cdk.out"))
-        arguments = (*context, *output, "--require-approval", "never")
+        # A change set would be made and compared for people who read it.
+        arguments = (*context, *output, "--require-approval", "never", "--method", "direct")
         _cdk(instance, "deploy", instance.stack_name, *arguments)
         write_digest(instance, digest)
     (stack,) = _describe_stack(instance, instance.stack_name)
@@ -107,10 +121,14 @@ def read_status(instance: LocalInstance, name: str) -> str:
     return "".join(stack["StackStatus"] for stack in _describe_stack(instance, name))
 
 
+def _open_cloudformation(instance: LocalInstance) -> Any:
+    return instance.session().client("cloudformation", endpoint_url=instance.endpoint)
+
+
 def _describe_stack(instance: LocalInstance, name: str) -> list[Any]:
-    client = instance.session().client("cloudformation", endpoint_url=instance.endpoint)
     try:
-        return list(client.describe_stacks(StackName=name)["Stacks"])
+        stacks = _open_cloudformation(instance).describe_stacks(StackName=name)
+        return list(stacks["Stacks"])
     except ClientError:
         return []
 
@@ -150,8 +168,6 @@ def _end_group(running: Background) -> None:
     running.stop(SECONDS_TO_END_CDK)
 
 
-FUNCTION = "FunctionName"
-"""The suffix of the outputs with function names."""
 SECONDS_BETWEEN_SWEEPS = 3
 SECONDS_TO_END_A_SWEEP = 60
 SECONDS_TO_END_CDK = 20
@@ -189,7 +205,7 @@ def up(
         with _step(say, "programs of the local AWS"):
             install_programs(instance.programs)
         with _step(say, f"the local AWS on port {instance.port}"):
-            start(instance)
+            start(instance, partial(_load_project, instance))
         if was_killed and (found := read_health(instance).get("found")):
             say(f"  It ended without make down, and has: {found}.")
         if reason := find_half_made(instance):
@@ -203,50 +219,23 @@ def up(
         with _step(say, "cdk deploy (stage local)"):
             outputs = deploy(instance, faults, options)
         with _step(say, "users and tokens"):
-            instance.write_stack(describe(instance, outputs))
+            welcome = _load_project(instance)
+            instance.write_stack(welcome.describe(instance, outputs))
             _start_ttl_player(instance)
-        sample = find_sample_data(instance.project)
-        if sample is None:
-            operations = build_operations(instance.project.discover())
-            calls, answer = make_first_call(operations, instance.stack())
-        else:
-            calls, answer = [Call("GET", path) for path in sample.CALLS], ""
-            if with_sample:
-                with _step(say, "sample data"):
-                    sample.load(instance, instance.stack(), say)
-    say(render_goodbye(instance, calls, answer))
+        sample = welcome.find_sample_data(instance.project)
+        if sample is not None and with_sample:
+            with _step(say, "sample data"):
+                sample.load(instance, instance.stack(), say)
+        calls, answer = welcome.choose_calls(instance, sample)
+    say(welcome.render_goodbye(instance, calls, answer))
 
 
-def describe(instance: LocalInstance, outputs: dict[str, str]) -> dict[str, object]:
-    """The content of the stack file."""
-    functions = {
-        output.removesuffix(FUNCTION).lower(): name
-        for output, name in outputs.items()
-        if output.endswith(FUNCTION)
-    }
-    pool, client_id = outputs["UserPoolId"], outputs["UserPoolClientId"]
-    roles = [role for role in instance.project.discover().roles if role != ADMIN]
-    cognito = instance.session().client("cognito-idp", endpoint_url=instance.endpoint)
-    operator = make_token(cognito, pool, client_id, TENANTS[0], OPERATOR, [ADMIN, *roles])
-    return {
-        "url": instance.url,
-        "tokens": make_tokens(cognito, pool, client_id, roles),
-        "admins": make_tokens(cognito, pool, client_id, roles, ADMIN),
-        "operator": operator,
-        "table": outputs["TableName"],
-        "bucket": outputs["ArchiveBucketName"],
-        "archive_database": outputs["ArchiveDatabaseName"],
-        "archive_table": outputs["ArchiveTableName"],
-        "archive_workgroup": outputs["ArchiveWorkgroupName"],
-        "failures": outputs["FailureBucketName"],
-        "job_machine": outputs["JobMachineArn"],
-        "endpoint": instance.endpoint,
-        "region": REGION,
-        "functions": functions,
-        "user_pool": pool,
-        "client_id": client_id,
-        **{name: outputs[output] for output, name in EVENT_OUTPUTS.items() if output in outputs},
-    }
+def _load_project(instance: LocalInstance) -> ModuleType:
+    """Import what takes seconds, while the local AWS starts."""
+    from daicho_cli.local import welcome  # noqa: PLC0415
+
+    instance.project.discover()
+    return welcome
 
 
 def down(instance: LocalInstance, say: Printer) -> None:
@@ -301,70 +290,6 @@ def status(instance: LocalInstance, say: Printer) -> None:
     say(f"TTL        {f'played (process {player})' if player else 'stopped'}")
     if instance.stack_file.exists():
         say(f"API        {instance.stack()['url']}")
-
-
-class SampleData(Protocol):
-    """A module of a project with data for the local stack."""
-
-    CALLS: Sequence[str]
-    """Paths of GET requests that have results then."""
-
-    def load(self, instance: LocalInstance, stack: Mapping[str, Any], say: Printer) -> int:
-        """Load the data over HTTP, once; the number of new items."""
-
-
-def find_sample_data(project: Project) -> SampleData | None:
-    """The module of sample data that the project names, if it names one.
-
-    Raises:
-        LocalError: it does not exist.
-    """
-    if not project.sample_data:
-        return None
-    root = str(project.root)
-    if root not in sys.path:
-        sys.path.insert(0, root)
-    try:
-        return cast(SampleData, importlib.import_module(project.sample_data))
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{project.sample_data}.".startswith(f"{error.name}."):
-            raise
-        raise LocalError(f"there is no module {project.sample_data} for sample data") from None
-
-
-def render_goodbye(instance: LocalInstance, calls: Sequence[Call], answer: str) -> str:
-    """The last output of `make up`: lines that work when pasted.
-
-    ``answer``: what the first call was answered, if it was sent.
-    """
-    stack = instance.stack()
-    tenant, other = list(stack["tokens"])[:2]
-    shell_file, file = (
-        shlex.quote(str(_render_relative(path, instance.project.root)))
-        for path in (instance.shell_file, instance.stack_file)
-    )
-    lines = "\n".join(f"  {call.render()}" for call in calls)
-    first = f"\n  {answer}\n" if answer else ""
-    return f"""{first}
-{instance.project.name} is up. Paste:
-
-  source {shell_file}
-
-{lines}
-
-That was {tenant}; {other} sees none of it: TOKEN=$OTHER
-Both tokens are good for a day; more of them, the table and the bucket are in
-{file}. In a browser:
-
-  {stack["url"]}/console
-  user {name_user(tenant, OPERATOR)}, password {PASSWORD}
-  {stack["url"]}/docs
-
-To stop: make down"""
-
-
-def _render_relative(path: Path, root: Path) -> Path:
-    return path.relative_to(root) if path.is_relative_to(root) else path
 
 
 def _start_ttl_player(instance: LocalInstance) -> None:

@@ -26,6 +26,8 @@ DELETE_OTHER_ITEMS = (
 OBJECT_STORES = ("tags", "acl", "annotations", "retention", "legal_hold")
 """What MiniStack stores of a version of an object, besides the version itself."""
 HOURS_OF_AN_INVOCATION = 6
+ITEMS_OF_A_TEXT = 1_000
+"""How many items are parsed at once, which takes half as long as one after the other."""
 current_invocation: contextvars.ContextVar[str] = contextvars.ContextVar("invocation", default="")
 """The id of the asynchronous invocation that a thread works on."""
 
@@ -160,12 +162,8 @@ class Restoration:
         tables: list[str] = []
         streams: list[str] = []
         for scope, table in dynamodb._tables.all_items():
-            items: dict[str, dict[str, Any]] = defaultdict(dict)
             tables.append(table["TableId"])
-            statement = "SELECT pk, sk, item FROM item WHERE table_id = ?"
-            for pk, sk, item in self._query(statement, table["TableId"]):
-                items[pk][sk] = json.loads(item)
-            table["items"] = items
+            table["items"] = self._read_items(table["TableId"])
             self._count_items(table)
             streams.append(table.get("LatestStreamArn") or "")
             statement = "SELECT position, record FROM record WHERE stream = ? ORDER BY position"
@@ -182,6 +180,17 @@ class Restoration:
                 dynamodb._txn_idempotency.set_scoped(*json.loads(scope), entry)
             else:
                 self._add((DELETE_TOKEN, (scope,)))
+
+    def _read_items(self, table_id: str) -> dict[str, dict[str, Any]]:
+        items: dict[str, dict[str, Any]] = defaultdict(dict)
+        rows = self._journal.connection.execute(
+            "SELECT pk, sk, item FROM item WHERE table_id = ?", (table_id,)
+        )
+        while page := rows.fetchmany(ITEMS_OF_A_TEXT):
+            parsed = json.loads(f"[{','.join(item for _, _, item in page)}]")
+            for (pk, sk, _), item in zip(page, parsed, strict=True):
+                items[pk][sk] = item
+        return items
 
     def _query(self, statement: str, *values: Any) -> list[Any]:
         return self._journal.connection.execute(statement, values).fetchall()

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
-
-import httpx
 
 from daicho_cli.local.environment import REGION
 from daicho_cli.local.instance import LocalError, LocalInstance
@@ -185,8 +187,8 @@ def lock_instance(instance: LocalInstance) -> Iterator[None]:
         yield
 
 
-def start(instance: LocalInstance) -> bool:
-    """Start MiniStack unless it runs; True if it was started.
+def start(instance: LocalInstance, meanwhile: Callable[[], object] = lambda: None) -> bool:
+    """Start MiniStack unless it runs; True if it was started. ``meanwhile``: what to do then.
 
     Raises:
         LocalError: the port is taken, it runs on another port, or it does not start.
@@ -207,10 +209,13 @@ def start(instance: LocalInstance) -> bool:
     python = instance.programs / "ministack/bin/python"
     if not python.exists():
         raise LocalError(f"MiniStack is not installed at {python}; start it by make up")
+    # Functions that were killed have left their folders.
+    shutil.rmtree(instance.data / "tmp", ignore_errors=True)
     for folder in ("state", "tmp"):
         (instance.data / folder).mkdir(parents=True, exist_ok=True)
     (instance.folder / "port").write_text(str(instance.port), encoding="ascii")
     process.start([python, PROGRAM, instance.folder], _settings(instance))
+    meanwhile()
     _wait_until_healthy(instance, process)
     return True
 
@@ -247,12 +252,16 @@ def is_healthy(instance: LocalInstance) -> bool:
 
 def read_health(instance: LocalInstance) -> dict[str, Any]:
     """What MiniStack found at its start, and what it has not saved; empty if it does not answer."""
+    # Without a client for TLS, which takes longer to make than the local AWS to answer.
+    connection = HTTPConnection("127.0.0.1", instance.port, timeout=SECONDS_TO_ANSWER)
     try:
-        url = f"{instance.endpoint}/_ministack/health"
-        answer = httpx.get(url, timeout=SECONDS_TO_ANSWER, trust_env=False)
-        return dict(answer.json()["daicho"]) if answer.is_success else {}
-    except httpx.HTTPError:
+        connection.request("GET", "/_ministack/health")
+        answer = connection.getresponse()
+        return dict(json.load(answer)["daicho"]) if answer.status == HTTPStatus.OK else {}
+    except (OSError, HTTPException):
         return {}
+    finally:
+        connection.close()
 
 
 def _settings(instance: LocalInstance) -> dict[str, str]:

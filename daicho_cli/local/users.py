@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from daicho.runtime.token_claims import GROUPS_CLAIM, TENANT_CLAIM
+from daicho.web.http.request import read_token
 from daicho_cli.user import PoolUser, create_or_update_user
 
 if TYPE_CHECKING:
@@ -50,8 +53,19 @@ def make_token(
     """
     name = name_user(tenant, group)
     groups = list(dict.fromkeys([*([group] if group else []), *roles]))
+    failures = cognito.exceptions
+    with suppress(failures.NotAuthorizedException, failures.UserNotFoundException):
+        token = _sign_in(cognito, client_id, name)
+        claims = read_token(token)
+        has_tenant = claims.get(TENANT_CLAIM) == tenant
+        if has_tenant and set(groups) <= set(claims.get(GROUPS_CLAIM, ())):
+            return token
     user = PoolUser(name=name, tenant=tenant, email=f"{name}@{tenant}.example", groups=groups)
     create_or_update_user(cognito, pool, user, PASSWORD)
+    return _sign_in(cognito, client_id, name)
+
+
+def _sign_in(cognito: CognitoIdentityProviderClient, client_id: str, name: str) -> str:
     answer = cognito.initiate_auth(
         ClientId=client_id,
         AuthFlow="USER_PASSWORD_AUTH",

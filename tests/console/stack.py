@@ -27,8 +27,8 @@ from daicho.plan import Ledger
 from daicho.plan.event_filters import HEARTBEAT_TYPE
 from daicho.project import Project
 from daicho.storage.bucket import Bucket
-from daicho_cli.local.lifecycle import find_sample_data
 from daicho_cli.local.ttl_process import delete_expired
+from daicho_cli.local.welcome import find_sample_data
 from tests.console.gateway import Gateway
 from tests.console.issuer import CLIENT, Issuer, User
 from tests.support.dynoxide import create_table

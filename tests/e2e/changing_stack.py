@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from daicho_cli.local import lifecycle
+from daicho_cli.local import lifecycle, welcome
 from daicho_cli.local.instance import LocalInstance
 from daicho_cli.local.lifecycle import deploy
 from tests.e2e.api import client
@@ -46,7 +46,7 @@ class ChangingStack:
     def deploy(self) -> None:
         """What `make up` does with changed declarations."""
         outputs = deploy(self.instance)
-        self.instance.write_stack(lifecycle.describe(self.instance, outputs))
+        self.instance.write_stack(welcome.describe(self.instance, outputs))
 
     def deploy_code_only(self) -> None:
         """Give every function the code of the project as it is, and nothing else."""

@@ -9,6 +9,7 @@ import os
 import random
 import resource
 import signal
+import sqlite3
 import threading
 import time
 import zipfile
@@ -260,6 +261,23 @@ def test_an_asynchronous_invocation_that_was_accepted_ends(
     assert server.stop(alone)
     server.start(alone)
     assert "; 0 invocations and" in server.read_health(alone)["found"]
+
+
+def test_a_start_restores_every_service_or_fails(alone: LocalInstance) -> None:
+    parameters = open_client(alone, "ssm")
+    parameters.put_parameter(Name="kept", Value="1", Type="String")
+    # It loads a part of a service that takes no requests itself.
+    open_client(alone, "lambda").list_functions()
+    assert server.stop(alone)
+    server.start(alone)
+    assert parameters.get_parameter(Name="kept")["Parameter"]["Value"] == "1"
+    kill(alone)
+    file = alone.data / "state" / FILE
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as journal:
+        journal.execute("UPDATE service SET state = '{' WHERE name = 'ssm'")
+    with pytest.raises(LocalError, match=r"(?s)ended at its start.*JSONDecodeError"):
+        server.start(alone)
+    assert server.find_program(alone).pid is None
 
 
 def test_what_cannot_be_saved_is_refused_and_said(alone: LocalInstance) -> None:

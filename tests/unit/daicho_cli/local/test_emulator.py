@@ -2,21 +2,64 @@
 
 from __future__ import annotations
 
+import os
 import queue
+import shutil
 import time
+import zipfile
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from daicho_cli.local.emulator import (
+    CODES,
     END_OF_LOG,
     FOUND_HANDLER,
     UNSENT,
     gather_records,
     mark_end_of_log,
     repeat_unsent_invocations,
+    share_code,
 )
+
+
+def extract(folder: Path, place: Path, files: dict[str, str]) -> Path:
+    """Extract an archive as MiniStack does for each start of a function."""
+    runtime = SimpleNamespace(zipfile=zipfile)
+    share_code(runtime, folder)
+    (place / "code").mkdir(parents=True)
+    with zipfile.ZipFile(place / "code.zip", "w") as archive:
+        for name, text in files.items():
+            archive.writestr(zipfile.ZipInfo(name), text)
+    with runtime.zipfile.ZipFile(str(place / "code.zip")) as archive:
+        archive.extractall(str(place / "code"))
+    return place / "code"
+
+
+def test_starts_of_the_same_code_share_its_files(tmp_path: Path) -> None:
+    shared, files = tmp_path / "shared", {"a.py": "A = 1", "b/": "", "b/c.py": ""}
+    first = extract(shared, tmp_path / "1", files)
+    (first / "a.pyc").write_text("compiled")
+    again = extract(shared, tmp_path / "2", files)
+    assert again.resolve() == first.resolve() != extract(shared, tmp_path / "3", {"a.py": ""})
+    assert {name.name for name in again.iterdir()} == {"a.py", "a.pyc", "b"}
+    shutil.rmtree(tmp_path / "1")  # its process has ended
+    assert (again / "b/c.py").exists()
+    (again / "a.py").write_text("")  # the machine went down before it wrote the file
+    assert (extract(shared, tmp_path / "4", files) / "a.py").read_text() == "A = 1"
+
+
+def test_few_versions_of_the_code_are_kept_and_only_of_python(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    for number in range(CODES + 2):
+        at = extract(shared, tmp_path / f"{number}", {"a.py": f"{number}"})
+        os.utime(at, (number, number))
+    code = extract(shared, tmp_path / "node", {"index.js": "1"})
+    assert not code.is_symlink()
+    assert (code / "index.js").read_text() == "1"
+    assert {(each / "a.py").read_text() for each in shared.iterdir()} == {"2", "3", "4"}
 
 
 def test_an_event_that_no_worker_got_is_sent_again() -> None:

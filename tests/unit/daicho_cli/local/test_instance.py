@@ -14,7 +14,7 @@ import pytest
 
 from daicho_cli.local.calls import Call
 from daicho_cli.local.instance import STANDARD_PORT, LocalError, LocalInstance
-from daicho_cli.local.lifecycle import render_goodbye
+from daicho_cli.local.welcome import render_goodbye
 from tests.support.repository import PROGRAMS, PROJECT, ROOT
 
 

@@ -107,10 +107,10 @@ def test_a_kill_in_any_step_of_a_checkpoint_loses_nothing(tmp_path: Path) -> Non
             stdout=subprocess.PIPE,
         ) as writer:
             assert writer.stdout
-            writer.stdout.readline()
+            first = writer.stdout.readline()
             time.sleep(chance.uniform(0.01, 0.2))
             writer.send_signal(signal.SIGKILL)
-            number = max([number, *map(int, writer.stdout.read().split())])
+            number = max(map(int, [first, *writer.stdout.read().split()]))
         left, right = read_pair(tmp_path / FILE)
         assert left == right
         assert number <= left <= number + 1
