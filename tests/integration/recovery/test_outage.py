@@ -6,25 +6,32 @@ import datetime as dt
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from daicho.errors import Conflict, Invalid
 from daicho.rebuild.table_step import GAP_WAIT_S, TableStep
+from daicho.recovery.lost_expirations import LostExpirations
 from daicho.recovery.phases import NO_GAP
 from daicho.recovery.recovery import declare_gap, request_recovery
+from daicho.restore import move_back
+from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
 from daicho.storage.protocols import try_update
+from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import Claim, put_claim_update
 from daicho.stream.gap import DISABLED, LATE, Sighting, StreamGap, read_gap
 from daicho.stream.gap_detection import DISABLED_LAG_S, NO_MAPPING
+from daicho.stream.heartbeat_watcher import HeartbeatWatcher
 from daicho.stream.shard_items import read_shard
 from daicho.stream.watermark_job import WatermarkJob
 from daicho.testing import MemoryDeployment
+from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.aws.shard_reader import RETENTION_S
 from daicho.testing.memory_deployment import DeliveryError
-from daicho.testing.stack_settings import FAILURE_BUCKET
+from daicho.testing.stack_settings import ARCHIVE_BUCKET, FAILURE_BUCKET
 from daicho.verify.findings import Kind
 from daicho.verify.job import VerifyJob, find_verification
 from tests.support.verified_shop import LEDGER, Customer, Memo, Sale, Trip, VerifiedShop, Visit
@@ -72,6 +79,46 @@ class Outage:
 
     def list_customers(self) -> int:
         return len(self.shop.book.page(Customer.search(""), limit=100).items)
+
+    def copy_table(self) -> Any:
+        """A copy of the table as it is now."""
+        copy = MemoryDynamoDB(self.deployment.clock.now)
+        for key, item in self.deployment._dynamodb.items:
+            copy.commit(key, item)
+        client: Any = copy
+        return Table(client, "copy")
+
+    def find_lost(self, copy: Any, at: dt.datetime) -> LostExpirations:
+        """What archives from a copy of a moment before the gap."""
+        shop, clock = self.shop, self.deployment.clock
+        return LostExpirations(
+            store=shop.table,
+            copy=copy,
+            stream=self.deployment._describe_stream(),
+            bucket=shop.open_bucket(ARCHIVE_BUCKET),
+            failures=shop.open_bucket(FAILURE_BUCKET),
+            ledger=LEDGER,
+            at=at,
+            until=clock.now(),
+            run_id="lost",
+            budget=RetryBudget.for_seconds(60),
+            threads=1,
+            now=clock.now,
+        )
+
+    def archive_meanwhile(self, lost: LostExpirations) -> int:
+        """Archive while the stream is delivered."""
+        check = HeartbeatWatcher.check
+
+        def deliver_and_check(*given: Any) -> Any:
+            self.deployment.deliver()
+            return check(*given)
+
+        with (
+            mock.patch.object(HeartbeatWatcher, "check", deliver_and_check),
+            mock.patch.object(move_back, "WAIT_S", 0.05),
+        ):
+            return lost.archive()
 
     def count_base_writes(self) -> int:
         """The records of base items."""
@@ -275,6 +322,36 @@ def test_what_expired_meanwhile_is_named(outage: Outage) -> None:
     assert not outage.gap.is_open
     assert outage.deployment.list_archived_items(Visit) == []
     assert (Kind.ROW_WITHOUT_ITEM in {f.kind for f in outage.shop.list_findings(job)}) is True
+
+
+def test_what_expired_meanwhile_is_archived_from_a_copy(outage: Outage) -> None:
+    shop, deployment, books = outage.shop, outage.deployment, outage.shop.book
+    for number in range(3):
+        books.create(Trip(id=f"t{number}"))
+    deployment.deliver()
+    copy, at = outage.copy_table(), deployment.clock.now()
+    outage.disable()
+    books.delete(Visit.key("v5"))
+    books.create(Trip(id="unseen"))
+    outage.pass_minutes(1)
+    deployment.clock.advance(30 * HOUR_S)
+    assert deployment.expire_items() == 5 + 4
+    books.create(Trip(id="t0"))  # a later life
+    outage.enable()
+    outage.pass_minutes(2)
+    lost = outage.find_lost(copy, at)
+    assert outage.archive_meanwhile(lost) == 9
+    assert outage.archive_meanwhile(replace(lost, run_id="again")) == 0
+    job = shop.recover()
+    assert not outage.gap.is_open, job.reason
+    outage.pass_minutes(2)
+    # Nothing shows that a user has deleted v5, or that there ever was the trip `unseen`.
+    assert {each.id for each in deployment.list_archived_items(Visit)} == {
+        f"v{number}" for number in range(6)
+    }
+    assert {each.id for each in deployment.list_archived_items(Trip)} == {"t0", "t1", "t2"}
+    assert books.read(Trip.ever("sea")).items == 4
+    assert shop.verify().outcome == "clean"
 
 
 def test_without_a_gap_nothing_is_recovered(outage: Outage) -> None:
