@@ -15,19 +15,22 @@ import datetime as dt
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from functools import cached_property
 from itertools import islice
 
+from daicho.archive.closed_tenants import ClosedTenants
 from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import ArchiveReader, Selection
 from daicho.archive.rearchiver import Rearchiver
 from daicho.plan import Ledger
+from daicho.recovery.void import STREAM_KEEPS
 from daicho.restore.differences import SEGMENTS
 from daicho.restore.item_states import is_same_life
 from daicho.restore.move_back import SNAPSHOT_MARGIN, MoveBackError, wait_for_archiver
-from daicho.runtime.clock import utc_now
+from daicho.runtime.clock import ClockReading, read_clocks, utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
-from daicho.storage import attributes
+from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_key import ItemKey, get_key
@@ -35,6 +38,7 @@ from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
 from daicho.storage.protocols import DescribesStream
 from daicho.storage.requests import ItemPage, Scan
 from daicho.storage.table import Table
+from daicho.stream.gap import LATE, StreamGap
 from daicho.stream.heartbeat_watcher import HeartbeatRun
 from daicho.stream.records import NUMBER_DIGITS, Batch, StreamRecord, render_sequence
 
@@ -49,7 +53,8 @@ class LostExpirations:
     """Archives them, by one copy.
 
     ``at``: the moment of the copy. ``until``: the end of the gap; later removals have a record.
-    ``run_id``: no other run has it. ``renew``: called again and again.
+    ``settled``: when the last archiver that read the earlier stream has ended. ``run_id``: no other
+    run has it. ``renew``: called again and again.
     """
 
     store: Table
@@ -60,10 +65,12 @@ class LostExpirations:
     ledger: Ledger
     at: dt.datetime
     until: dt.datetime
+    settled: dt.datetime
     run_id: str
     budget: RetryBudget
     threads: int = 8
     now: Callable[[], dt.datetime] = utc_now
+    clocks: Callable[[], ClockReading] = read_clocks
     renew: Callable[[], None] = lambda: None
     lives: dict[int, ItemKey] = field(default_factory=dict)
     """Those without a row, by their numbers: some 300 bytes each."""
@@ -79,6 +86,7 @@ class LostExpirations:
         self._find_ended()
         if not self.lives:
             return 0
+        self.budget.sleep(max(0.0, (self.settled - self.now()).total_seconds()))
         # What has a record is in the archive then.
         heartbeats = HeartbeatRun(self.run_id, tuple(sorted(self.ledger.archived_types)))
         wait_for_archiver(
@@ -119,10 +127,16 @@ class LostExpirations:
     def _select_ended(self, page: ItemPage) -> dict[int, ItemKey]:
         live = self.store.batch_get(get_key(image) for image in page.items).require_all()
         return {
-            compute_number(image): get_key(image)
+            compute_number(image): key
             for image in page.items
-            if has_ended(image, live.get(get_key(image)))
+            for key in (get_key(image),)
+            if has_ended(image, live.get(key))
+            and not self._closed.is_closed(keys.parse(key.pk)[0])  # its items were deleted
         }
+
+    @cached_property
+    def _closed(self) -> ClosedTenants:
+        return ClosedTenants(self.store, self.clocks)
 
     def _remove_archived(self) -> None:
         def refuse_broken(name: str, error: CorruptObjectError) -> None:
@@ -145,6 +159,18 @@ class LostExpirations:
             expired=True,
             at=max(self.at, expired),
         )
+
+
+def find_end(gap: StreamGap, label: str, now: dt.datetime) -> dt.datetime:
+    """The time up to which records may be lost. ``label``: of the stream of now; "" has no time.
+
+    A record that the stream has removed is a day older than the time at which somebody read on.
+    """
+    ends = [gap.found_at, *([label] if label else [])]
+    times = [dt.datetime.fromisoformat(each) for each in ends]
+    if LATE in gap.reasons:
+        times.append(now - STREAM_KEEPS)
+    return max(each if each.tzinfo else each.replace(tzinfo=dt.UTC) for each in times)
 
 
 def compute_number(image: Image) -> int:

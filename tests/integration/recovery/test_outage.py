@@ -12,7 +12,7 @@ import pytest
 
 from daicho.errors import Conflict, Invalid
 from daicho.rebuild.table_step import GAP_WAIT_S, TableStep
-from daicho.recovery.lost_expirations import LostExpirations
+from daicho.recovery.lost_expirations import LostExpirations, find_end
 from daicho.recovery.phases import NO_GAP
 from daicho.recovery.recovery import declare_gap, request_recovery
 from daicho.restore import move_back
@@ -99,7 +99,8 @@ class Outage:
             failures=shop.open_bucket(FAILURE_BUCKET),
             ledger=LEDGER,
             at=at,
-            until=clock.now(),
+            until=find_end(self.gap, LABEL, clock.now()),
+            settled=clock.now(),
             run_id="lost",
             budget=RetryBudget.for_seconds(60),
             threads=1,

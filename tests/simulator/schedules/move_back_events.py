@@ -97,12 +97,15 @@ class MoveBackEvents(EventOwner):
         process = self._start()
         while not process.finished and self._choices.draw_bool(0.98):
             if process.next_operation in WRITES and self._choices.draw_bool(DISTURBED):
-                self._disturb()
+                self._disturb(process)
             if not process.finished:
                 self._processes.run_round(process, 1)
 
-    def _disturb(self) -> None:
-        """An item is changed or ends just before a run writes, or records are delivered."""
+    def _disturb(self, process: SimulatedProcess) -> None:
+        """An item is changed or ends just before a run writes, or records are delivered.
+
+        Most often it is the item that the run is about to write.
+        """
         event = self._choices.pick(("edit", "end", "deliver"))
         items = sorted(k for k, item in self._writer.items.items() if item.keys() >= {"text", "at"})
         if event == "deliver" or not items:
@@ -110,7 +113,7 @@ class MoveBackEvents(EventOwner):
         elif event == "end":  # of these items, no reservation has the same expiry
             self.end_life()
         else:
-            key = self._choices.pick(items)
+            key = self._choices.pick([k for k in items if k.pk == process.next_key] or items)
             item = self._deployment.dynamodb.find(key) or {}
             number = {"N": str(int(item["version"]["N"]) + 1)}
             self._deployment.dynamodb.commit(
@@ -129,7 +132,9 @@ class MoveBackEvents(EventOwner):
         if items:
             key, now = self._choices.pick(items), int(self._deployment.clock.now().timestamp())
             item = self._deployment.dynamodb.find(key) or {}
-            self._deployment.dynamodb.commit(key, {**item, "ttl": {"N": str(now - 1)}})
+            number = {"N": str(int(item["version"]["N"]) + self._choices.pick((1, 3)))}
+            ended = {**item, "version": number, "ttl": {"N": str(now - 1)}}
+            self._deployment.dynamodb.commit(key, ended)
             if self._choices.draw_bool(0.8):
                 self._writer.expire(key)
             self._note(f"the life at {key} ends")

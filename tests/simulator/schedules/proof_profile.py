@@ -18,6 +18,7 @@ from tests.simulator.schedules.code_history import CodeHistory
 from tests.simulator.schedules.dismissal_events import DismissalEvents
 from tests.simulator.schedules.filter_spread import FilterSpread
 from tests.simulator.schedules.gap_events import GapEvents
+from tests.simulator.schedules.lost_expiry_events import LostExpiryEvents
 from tests.simulator.schedules.move_back_events import MoveBackEvents
 from tests.simulator.schedules.pause_events import PauseEvents
 from tests.simulator.schedules.publishing_events import PublishingEvents
@@ -88,6 +89,8 @@ class ProofProfile(Profile):
             owners.append(TallyVerificationRaces(parts))
         if "lose_table" in self.events:
             owners.append(TakeOverEvents(parts))
+        elif "copy_items" in self.events:
+            owners.append(LostExpiryEvents(parts))
         elif "recover" in self.events:
             owners.append(GapEvents(parts))
         if "mend" in self.events:
