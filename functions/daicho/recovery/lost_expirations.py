@@ -44,6 +44,7 @@ from daicho.stream.records import NUMBER_DIGITS, Batch, StreamRecord, render_seq
 
 SHARD = "gap"
 """The shard of the chains, and the label of the numbers, of rows from copies."""
+MAX_NUMBER: int = 10**NUMBER_DIGITS
 BATCH_ROWS = 1_000
 """Rows of an object."""
 
@@ -89,9 +90,7 @@ class LostExpirations:
         self.budget.sleep(max(0.0, (self.settled - self.now()).total_seconds()))
         # What has a record is in the archive then.
         heartbeats = HeartbeatRun(self.run_id, tuple(sorted(self.ledger.archived_types)))
-        wait_for_archiver(
-            self.store, self.stream, self.failures, heartbeats, self.now, self.renew
-        )
+        wait_for_archiver(self.store, self.stream, self.failures, heartbeats, self.now, self.renew)
         self._remove_archived()
         numbers, added = iter(sorted(self.lives)), 0
         while chosen := list(islice(numbers, BATCH_ROWS)):
@@ -177,7 +176,7 @@ def compute_number(image: Image) -> int:
     """The number of the record of an item's expiry: of its key, and of when its life began."""
     key, life = get_key(image), attributes.get_text(image, "created_at") or ""
     digest = hashlib.sha256("\0".join((*key, life)).encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest) % 10**NUMBER_DIGITS
+    return int.from_bytes(digest) % MAX_NUMBER
 
 
 def has_ended(image: Image, live: Mapping[str, attributes.AttributeValue] | None) -> bool:

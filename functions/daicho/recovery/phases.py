@@ -180,5 +180,5 @@ def describe_gone(gone: dict[str, list[str]]) -> str:
     names = [name for each in gone.values() for name in each][:MAX_NAMED]
     return (
         f"items that are gone without a stream record: {counts} ({', '.join(names)}). "
-        "What expired of them is in no archive"
+        "What expired of them is in the archive only if --from-table has named a copy"
     )

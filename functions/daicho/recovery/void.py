@@ -148,6 +148,7 @@ def void_lost_rows(
         StoreError: a store does not answer; call again.
     """
     living = {shard.id for shard in stream.shards} | {SINGLE_SHARD}
+    verifier = Verifier(store, archive, lambda: now + DELIVERY_GRACE)
     oldest = int((now - STREAM_KEEPS).timestamp())
     days = [now.date() - dt.timedelta(days=each) for each in range(COUNTED_DAYS)]
     for entity, day in itertools.product(entities, days):
@@ -165,8 +166,7 @@ def void_lost_rows(
         }
         if not void:
             continue
-        later = now + DELIVERY_GRACE
-        report = Verifier(store, archive, lambda: later).verify(DayRange.for_rows(day), [entity])
+        report = verifier.verify(DayRange.for_rows(day), [entity])
         for chain, rows in report.lost.items():
             if chain in void:
                 values = attributes.to_image({":seen": void[chain], ":rows": rows})
@@ -176,4 +176,3 @@ def void_lost_rows(
 
 def _count(item: Image, name: str) -> int:
     return attributes.get_integer(item, name) or 0
-

@@ -136,6 +136,11 @@ class LostExpiryEvents(GapEvents):
             self.copy_items()
         return super()._is_seen()
 
+    def _begin_stream(self) -> None:
+        """The mappings read the new stream, and what waits in the earlier one is lost."""
+        self._drop_waiting()
+        super()._begin_stream()
+
     def _note_lost_records(self) -> None:
         super()._note_lost_records()
         mapping = self._deployment.mappings["archive"]

@@ -87,12 +87,10 @@ class ProofProfile(Profile):
             owners.append(DismissalEvents(parts, versions))
         if "verify_tallies" in self.events:
             owners.append(TallyVerificationRaces(parts))
-        if "lose_table" in self.events:
-            owners.append(TakeOverEvents(parts))
-        elif "copy_items" in self.events:
-            owners.append(LostExpiryEvents(parts))
-        elif "recover" in self.events:
-            owners.append(GapEvents(parts))
+        if "recover" in self.events:
+            kinds = {"lose_table": TakeOverEvents, "copy_items": LostExpiryEvents}
+            build = next((kinds[name] for name in kinds if name in self.events), GapEvents)
+            owners.append(build(parts))
         if "mend" in self.events:
             owners.append(RepairRaces(parts))
         if self.heartbeats:
