@@ -74,6 +74,7 @@ GAP_PROFILES = (
         timeouts=(300,),
         events={
             **_EVENTS,
+            "recover_to_end": (2, 8),
             "copy_items": (0, 4),
             "expire": (10, 30),
             "disable_stream": (1, 3),

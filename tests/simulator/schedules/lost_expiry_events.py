@@ -137,7 +137,13 @@ class LostExpiryEvents(GapEvents):
         return super()._is_seen()
 
     def _begin_stream(self) -> None:
-        """The mappings read the new stream, and what waits in the earlier one is lost."""
+        """The mappings read the new stream, and what waits in the earlier one is lost.
+
+        An archiver that has begun with some of it continues for a while.
+        """
+        for consumer, shard in self._lambda.list_ready_shards():
+            if consumer == "archive" and self._choices.draw_bool(0.7):
+                self._lambda.invoke(consumer, shard)
         self._drop_waiting()
         super()._begin_stream()
 
@@ -173,6 +179,8 @@ class LostExpiryEvents(GapEvents):
                 return False
             if process.next_call == "describe_stream" or self._choices.draw_bool(0.1):
                 self._deliver_all(4)
+            if self._choices.draw_bool(0.02):
+                self._waiting.run_round(self._choices.pick(self._lambda.detached), 4)
             if not process.finished:
                 self._waiting.run_round(process, 4)
         return bool(process.outcome)
