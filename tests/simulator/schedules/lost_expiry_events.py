@@ -20,13 +20,14 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.stream.gap import read_gap
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
-from daicho.testing.aws.table_stream import TableStream
+from daicho.testing.aws.table_stream import Record, TableStream
 from daicho.testing.faults.faulty_clients import FaultyDynamoDB
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.oracle.stream_history import ExpiredItem, is_base_item, list_expired_items
 from daicho.testing.schedules import base_item_writer
 from daicho.testing.schedules.event_owner import ScheduleParts
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, FAILURE_BUCKET, TABLE
+from tests.simulator.oracle.settled_contents import render_number
 from tests.simulator.schedules.gap_events import SETTLE_S, STEP_S, GapEvents
 
 LOST = "lost expirations"
@@ -55,7 +56,15 @@ class LostExpiryEvents(GapEvents):
     @contextmanager
     def watch(self) -> Iterator[None]:
         """The oracle expects in the archive what a record or a copy has brought there."""
-        expire = self._deployment.dynamodb.expire
+        expire, list_handled = (
+            self._deployment.dynamodb.expire,
+            self._deployment.list_handled_records,
+        )
+
+        def list_repeated(consumer: str, shard: str) -> list[Record]:
+            """What is lost does not arrive again."""
+            records = list_handled(consumer, shard)
+            return [each for each in records if render_number(each) not in self._lost_rows]
 
         def note_and_expire(key: ItemKey) -> bool:
             image = self._deployment.dynamodb.find(key) or {}
@@ -67,6 +76,7 @@ class LostExpiryEvents(GapEvents):
         with (
             super().watch(),
             mock.patch.object(self._deployment.dynamodb, "expire", note_and_expire),
+            mock.patch.object(self._deployment, "list_handled_records", list_repeated),
             mock.patch.object(base_item_writer, "list_expired_items", self._list_expected),
         ):
             yield
@@ -151,9 +161,8 @@ class LostExpiryEvents(GapEvents):
         super()._note_lost_records()
         mapping = self._deployment.mappings["archive"]
         for shard in self._deployment.stream.shards.values():
-            for record in shard.records[mapping.get_checkpoint(shard.id) :]:
-                label = record["eventSourceARN"].rpartition("/")[2]
-                self._lost_rows.add(f"{label}#{record['dynamodb']['SequenceNumber']:0>40}")
+            waiting = shard.records[mapping.get_checkpoint(shard.id) :]
+            self._lost_rows.update(map(render_number, waiting))
 
     # --- The archive --------------------------------------------------------------------------
 
