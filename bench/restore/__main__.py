@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from functools import partial
 
 from rich.console import Console
 
@@ -31,16 +32,19 @@ def main() -> int:
     parser.add_argument("--no-local", action="store_true", help="leave the local stack out")
     given = parser.parse_args()
     began = time.monotonic()
+    trials = {
+        "schedules": partial(measure_schedules, given.restores, given.seed),
+        "outage": measure_outage,
+        "items": partial(measure_items, given.items),
+        "local stack": measure_local_stack,
+    }
     figures = list[Figure]()
-    for what, measure in (
-        ("schedules", lambda: measure_schedules(given.restores, given.seed)),
-        ("outage", measure_outage),
-        ("items", lambda: measure_items(given.items)),
-        *([] if given.no_local else [("local stack", measure_local_stack)]),
-    ):
+    for name, measure in trials.items():
+        if name == "local stack" and given.no_local:
+            continue
         start = time.monotonic()
         figures += measure()
-        sys.stderr.write(f"{what}: {time.monotonic() - start:.0f} s\n")
+        sys.stderr.write(f"{name}: {time.monotonic() - start:.0f} s\n")
     title = f"Restores: {given.restores} each way simulated, {given.items:,} items moved back"
     return print_figures(Console(width=130), title, figures, time.monotonic() - began)
 
