@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from rich.console import Console
@@ -32,7 +33,7 @@ def main() -> int:
     parser.add_argument("--no-local", action="store_true", help="leave the local stack out")
     given = parser.parse_args()
     began = time.monotonic()
-    trials = {
+    trials: Mapping[str, Callable[[], Iterator[Figure]]] = {
         "schedules": partial(measure_schedules, given.restores, given.seed),
         "outage": measure_outage,
         "items": partial(measure_items, given.items),
