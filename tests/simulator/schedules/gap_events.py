@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 from daicho.archive.reader import ArchiveReader
 from daicho.errors import Refusal, StoreError, UnavailableError
@@ -20,6 +22,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.stream.claims import QUARANTINE_PREFIX
 from daicho.stream.gap import GAP_KEY, StreamGap, read_gap
 from daicho.tally.watermark import WATERMARK_KEY, Watermark
+from daicho.testing.aws.table_stream import Record
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 from daicho.testing.oracle.stream_history import is_base_item
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
@@ -27,6 +30,7 @@ from daicho.testing.stack_settings import ENVIRONMENT, FAILURE_BUCKET, TABLE
 from daicho.verify.job import VerifyJob, find_verification
 from tests.simulator.faults.waiting_processes import WaitingProcesses
 from tests.simulator.faults.warm_environments import keep_rollups_warm
+from tests.simulator.oracle.settled_contents import render_number
 from tests.simulator.schedules.row_verification_events import raise_versions
 from tests.simulator.schedules.tally_verification_events import lower_limits
 
@@ -56,6 +60,7 @@ class GapEvents(EventOwner):
             deployment, parts.simulated_lambda, deployment.choices, (STEP_S, 30.0)
         )
         self._lost_since: float | None = None
+        self._lost_rows: defaultdict[str, set[str]] = defaultdict(set)
         self._differences: list[str] = []
         self._job, self._pause = "", 0
         deployment.additional_settings.append(lambda _version: HEARTBEATS)
@@ -65,8 +70,17 @@ class GapEvents(EventOwner):
 
     @contextmanager
     def watch(self) -> Iterator[None]:
-        """Limits that are too high to be reached in a schedule."""
+        """Limits that are too high to be reached in a schedule. No lost record arrives again."""
+        list_handled = self._deployment.list_handled_records
+
+        def list_repeated(consumer: str, shard: str) -> list[Record]:
+            lost = self._lost_rows[consumer]
+            return [r for r in list_handled(consumer, shard) if render_number(r) not in lost]
+
         with ExitStack() as stack:
+            stack.enter_context(
+                mock.patch.object(self._deployment, "list_handled_records", list_repeated)
+            )
             stack.enter_context(lower_limits())
             stack.enter_context(raise_versions(self._deployment))
             yield
@@ -144,7 +158,11 @@ class GapEvents(EventOwner):
         self._note(self._writer.write())
 
     def _note_lost_records(self) -> None:
-        """All records that wait are lost."""
+        """All records that wait are lost: none of them arrives again."""
+        for name, mapping in self._deployment.mappings.items():
+            for shard in self._deployment.stream.shards.values():
+                waiting = shard.records[mapping.get_checkpoint(shard.id) :]
+                self._lost_rows[name].update(map(render_number, waiting))
         for record in list(self._list_waiting()):
             self._note_loss(record["dynamodb"]["ApproximateCreationDateTime"])
 

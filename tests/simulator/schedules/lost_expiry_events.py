@@ -20,14 +20,13 @@ from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.stream.gap import read_gap
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
-from daicho.testing.aws.table_stream import Record, TableStream
+from daicho.testing.aws.table_stream import TableStream
 from daicho.testing.faults.faulty_clients import FaultyDynamoDB
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.oracle.stream_history import ExpiredItem, is_base_item, list_expired_items
 from daicho.testing.schedules import base_item_writer
 from daicho.testing.schedules.event_owner import ScheduleParts
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, FAILURE_BUCKET, TABLE
-from tests.simulator.oracle.settled_contents import render_number
 from tests.simulator.schedules.gap_events import SETTLE_S, STEP_S, GapEvents
 
 LOST = "lost expirations"
@@ -49,22 +48,13 @@ class LostExpiryEvents(GapEvents):
         self._copied_at = parts.deployment.clock.now()
         self._runs = 0
         self._removed: dict[Life, Image] = {}
-        self._lost_rows: set[str] = set()
         self._archived: dict[Life, Image] = {}
         self._copies: list[dict[Life, Image]] = []
 
     @contextmanager
     def watch(self) -> Iterator[None]:
         """The oracle expects in the archive what a record or a copy has brought there."""
-        expire, list_handled = (
-            self._deployment.dynamodb.expire,
-            self._deployment.list_handled_records,
-        )
-
-        def list_repeated(consumer: str, shard: str) -> list[Record]:
-            """What is lost does not arrive again."""
-            records = list_handled(consumer, shard)
-            return [each for each in records if render_number(each) not in self._lost_rows]
+        expire = self._deployment.dynamodb.expire
 
         def note_and_expire(key: ItemKey) -> bool:
             image = self._deployment.dynamodb.find(key) or {}
@@ -76,7 +66,6 @@ class LostExpiryEvents(GapEvents):
         with (
             super().watch(),
             mock.patch.object(self._deployment.dynamodb, "expire", note_and_expire),
-            mock.patch.object(self._deployment, "list_handled_records", list_repeated),
             mock.patch.object(base_item_writer, "list_expired_items", self._list_expected),
         ):
             yield
@@ -87,7 +76,7 @@ class LostExpiryEvents(GapEvents):
         expected = {
             name_life(each.image): each
             for each in list_expired_items(stream)
-            if each.row not in self._lost_rows or each.row in stored
+            if each.row not in self._lost_rows["archive"] or each.row in stored
         }
         begun = {  # by runs that were killed
             life: copied[life]
@@ -156,13 +145,6 @@ class LostExpiryEvents(GapEvents):
                 self._lambda.invoke(consumer, shard)
         self._drop_waiting()
         super()._begin_stream()
-
-    def _note_lost_records(self) -> None:
-        super()._note_lost_records()
-        mapping = self._deployment.mappings["archive"]
-        for shard in self._deployment.stream.shards.values():
-            waiting = shard.records[mapping.get_checkpoint(shard.id) :]
-            self._lost_rows.update(map(render_number, waiting))
 
     # --- The archive --------------------------------------------------------------------------
 
