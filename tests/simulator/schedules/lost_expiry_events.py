@@ -98,7 +98,7 @@ class LostExpiryEvents(GapEvents):
         return {row["seq"]: name_life(row["item"]) for row in rows}
 
     def write_instead(self) -> bool:
-        """An item is created or changed. Those that have expired are removed first."""
+        """An item is created or changed. Most of those that have expired are removed first."""
         self._write()
         return True
 
@@ -107,7 +107,7 @@ class LostExpiryEvents(GapEvents):
         if not self._deployment.stream.enabled:
             clock.advance(self._choices.pick((10, 70)))
         for key in sorted(key for key, _ in dynamodb.items if dynamodb.is_expired(key)):
-            if is_base_item(dynamodb.find(key) or {}):
+            if is_base_item(dynamodb.find(key) or {}) and self._choices.draw_bool(0.7):
                 self._writer.expire(key)
         image = dict(self._writer.draw_image())
         old = dynamodb.find(item_key.get_key(image))
@@ -118,6 +118,11 @@ class LostExpiryEvents(GapEvents):
             image |= {"created_at": old["created_at"], "ttl": old["ttl"]}
         dynamodb.commit(item_key.get_key(image), image)
         self._note(f"put {image}")
+
+    def finish(self) -> None:
+        """DynamoDB removes the rest of what has expired."""
+        for key in sorted(self._writer.items):
+            self._writer.expire(key)
 
     # --- What is lost -------------------------------------------------------------------------
 
