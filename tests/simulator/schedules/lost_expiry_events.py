@@ -145,6 +145,8 @@ class LostExpiryEvents(GapEvents):
 
         An archiver that has begun with some of it continues for a while.
         """
+        for key in sorted(self._writer.items) if self._deployment.stream.enabled else ():
+            self._writer.expire(key)
         for consumer, shard in self._lambda.list_ready_shards():
             if consumer == "archive" and self._choices.draw_bool(0.7):
                 self._lambda.invoke(consumer, shard)
