@@ -19,7 +19,9 @@ from daicho.storage import keys
 from daicho.storage.table import Table
 from daicho.stream.gap import StreamGap, read_gap
 from daicho.verify.job import VerifyJob, find_verification, start_verification
+from daicho_cli.archive.session import parse_instant
 from daicho_cli.aws import Connection, LambdaInvoker, Stack, TableSize, read_table_size
+from daicho_cli.lost_expirations import archive_lost
 from daicho_cli.options import LOCAL, AsJson, StackFile, Stage
 from daicho_cli.plan.rebuild import DEFAULT_RATE, find_prices
 from daicho_cli.project import load_ledger
@@ -48,6 +50,16 @@ def recover(  # the command's options
     ),
     because: Annotated[
         str, typer.Option(metavar="REASON", help="Records are lost, which the stack cannot know.")
+    ] = "",
+    from_table: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Archive what expired meanwhile, from a copy of before the gap."
+        ),
+    ] = "",
+    at: Annotated[
+        str,
+        typer.Option(metavar="TIME", help="The moment of the copy. Default: what DynamoDB names."),
     ] = "",
     rate: Annotated[
         float, typer.Option(min=1, help="The highest number of write units a second of repairs.")
@@ -79,11 +91,19 @@ def recover(  # the command's options
             raise typer.Exit(SUCCESS)
         machine = StateMachine(found["JobMachineArn"], found.endpoint, found.region)
         job = _find_running(table)
+        if job is not None and from_table:
+            raise CommandError(f"recovery {job.id} is under way: name the copy after its end")
+        if taken_over and taken_over.gap == gap.found_at and from_table:
+            raise CommandError(f"{table.name} was taken over: nothing has expired meanwhile")
         if job is None:
             check_recovery(table, utc_now())
             if taken_over and taken_over.gap == gap.found_at:
                 close_again(found, table, taken_over)
             apply_records(LambdaInvoker.find("Redrive", stage, stack))
+            if from_table:
+                moment = parse_instant(at or None, "--at")
+                count = archive_lost(found, table, ledger, recovery, gap, from_table, moment)
+                print_message(f"{count:,} items that expired meanwhile are archived")
             asked = VerifyJob("", keys.render_instant(utc_now()), asked_by=getpass.getuser())
             asked.rate, asked.total = rate, size.items
             job = request_recovery(table, asked, ledger)

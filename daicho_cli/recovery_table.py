@@ -69,13 +69,21 @@ class RecoveryTable:
         """
         name = self.name_copy(at)
         if self._describe(name) is None:
-            self.dynamodb.restore_table_to_point_in_time(
-                SourceTableName=self.source,
-                TargetTableName=name,
-                RestoreDateTime=at,
-                BillingModeOverride="PAY_PER_REQUEST",
-                GlobalSecondaryIndexOverride=[],
-            )
+            try:
+                self.dynamodb.restore_table_to_point_in_time(
+                    SourceTableName=self.source,
+                    TargetTableName=name,
+                    RestoreDateTime=at,
+                    BillingModeOverride="PAY_PER_REQUEST",
+                    GlobalSecondaryIndexOverride=[],
+                )
+            except ClientError as error:
+                if error.response["Error"].get("Code") != "LimitExceededException":
+                    raise
+                raise CommandError(
+                    f"the account has no room for {name} ({error}): delete a table, wait for "
+                    "another restore, or ask for a higher quota"
+                ) from error
         while (described := self._describe(name) or {}).get("TableStatus") != "ACTIVE":
             if not described or described["TableStatus"] not in ("CREATING", "UPDATING"):
                 raise CommandError(f"{name} is {described.get('TableStatus', 'gone')}")
@@ -134,6 +142,15 @@ class RecoveryTable:
             raise CommandError(
                 f"{name} removes expired items: disable its TTL until it is recovered"
             )
+        return self.find_moment(name, at)
+
+    def find_moment(self, name: str, at: dt.datetime | None) -> dt.datetime:
+        """The moment that a second table is of. ``at``: that moment, if somebody has named it.
+
+        Raises:
+            CommandError: nobody knows it, or DynamoDB knows another one.
+        """
+        summary = (self._describe(name) or {}).get("RestoreSummary", {})
         moment: dt.datetime | None = summary.get("RestoreDateTime")
         if moment is None and at is None:
             raise OptionError(f"DynamoDB knows no moment of {name}: name it with --at")

@@ -31,6 +31,7 @@ from daicho.storage import keys
 from daicho.storage.bucket import open_bucket
 from daicho.storage.stream_shards import open_stream_describer
 from daicho.storage.table import Table, open_table
+from daicho.stream.shard_progress import EmulatedStream
 from daicho_cli.archive.session import parse_instant
 from daicho_cli.aws import Stack
 from daicho_cli.options import LOCAL, AsJson, StackFile, Stage, check_tenant
@@ -191,7 +192,9 @@ class _Restore:
         return MoveBack(
             store,
             copy,
-            open_stream_describer(stack["TableName"], **place),
+            EmulatedStream()
+            if stack.is_local
+            else open_stream_describer(stack["TableName"], **place),
             ArchiveReader(open_bucket(stack["ArchiveBucketName"], **place)),
             open_bucket(stack["FailureBucketName"], **place),
             load_ledger(),

@@ -1,8 +1,8 @@
 """``make bench-restore``: restores of a table, beside their targets.
 
-Tables are restored to random moments in the simulator, both ways. A large table is moved back. On a
-local stack under load, a tenant is moved back, and a lost table is replaced. The exit status is 1
-if a target is missed.
+Tables are restored to random moments in the simulator, both ways. The stream is off for 30 hours.
+A large table is moved back. On a local stack under load, a tenant is moved back, and a lost table
+is replaced. The exit status is 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from rich.console import Console
 
 from bench.restore.local_trial import measure_local_stack
+from bench.restore.outage_trial import measure_outage
 from bench.restore.simulator_trial import measure_schedules
 from bench.restore.size_trial import measure_items
-from bench.speed.figures import print_figures
+from bench.speed.figures import Figure, print_figures
 
 ITEMS, RESTORES = 20_000, 100
 
@@ -30,10 +33,19 @@ def main() -> int:
     parser.add_argument("--no-local", action="store_true", help="leave the local stack out")
     given = parser.parse_args()
     began = time.monotonic()
-    figures = list(measure_schedules(given.restores, given.seed))
-    figures += measure_items(given.items)
-    if not given.no_local:
-        figures += measure_local_stack()
+    trials: Mapping[str, Callable[[], Iterator[Figure]]] = {
+        "schedules": partial(measure_schedules, given.restores, given.seed),
+        "outage": measure_outage,
+        "items": partial(measure_items, given.items),
+        "local stack": measure_local_stack,
+    }
+    figures = list[Figure]()
+    for name, measure in trials.items():
+        if name == "local stack" and given.no_local:
+            continue
+        start = time.monotonic()
+        figures += measure()
+        sys.stderr.write(f"{name}: {time.monotonic() - start:.0f} s\n")
     title = f"Restores: {given.restores} each way simulated, {given.items:,} items moved back"
     return print_figures(Console(width=130), title, figures, time.monotonic() - began)
 

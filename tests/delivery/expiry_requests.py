@@ -31,6 +31,7 @@ class ExpiryRequests(BookRequests):
 
     races: ClassVar[Mapping[str, Races]] = {}
     other_races: ClassVar[Races] = RACES
+    pauses: ClassVar[float] = 0.25
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -38,7 +39,7 @@ class ExpiryRequests(BookRequests):
 
     def draw(self) -> tuple[str, Callable[[SimulatedProcess], None]]:
         """See `BookRequests.draw`. Before some requests time passes, in which items expire."""
-        if self._choices.draw_bool(0.25):
+        if self._choices.draw_bool(self.pauses):
             self._deployment.clock.advance(self._choices.pick(PAUSES_S))
         return super().draw()
 

@@ -138,10 +138,11 @@ class Restorer:
         def note_broken(name: str, error: CorruptObjectError) -> None:
             report.broken[name] = str(error)
 
-        newest: dict[ItemKey, str] = {}
+        newest: dict[ItemKey, tuple[dt.datetime, str]] = {}
         for row in self.archive.read_rows(selection, note_broken):
             report.rows += 1
-            newest[row.key] = max(row.seq, newest.get(row.key, ""))
+            before = newest.get(row.key, (row.deleted_at, ""))
+            newest[row.key] = max((row.deleted_at, row.seq), before)
         report.items = len(newest)
         run = self.start_run(report, over_newer=over_newer)
         map_rows = make_mapper(self.threads)
@@ -151,7 +152,7 @@ class Restorer:
             return run.restore_row(row)
 
         for name, selected in self.archive.read_objects(selection, note_broken, behind=resume):
-            rows = [row for row in selected if newest.get(row.key) == row.seq]
+            rows = [row for row in selected if newest.get(row.key) == (row.deleted_at, row.seq)]
             if retry_all(rows, restore_row, retry_budget, map_rows):
                 return report
             report.cursor = name

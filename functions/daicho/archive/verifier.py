@@ -85,10 +85,14 @@ class VerifyCounts:
 
 @dataclass
 class VerifyReport:
-    """The findings and the counts of a verification."""
+    """The findings and the counts of a verification.
+
+    ``lost``: by chain that lacks deletions, how many rows it has.
+    """
 
     findings: list[VerifyFinding] = field(default_factory=list)
     counts: VerifyCounts = field(default_factory=VerifyCounts)
+    lost: dict[Chain, int] = field(default_factory=dict)
 
     def add_finding(self, kind: Kind, name: str, detail: str = "") -> None:
         """Add one finding; ``name``: of an object, or the prefix of a chain."""
@@ -356,3 +360,4 @@ class Verifier:
                 report.counts.under_way += state.deletions - rows
             else:
                 report.add_finding("lost", state.chain.prefix, detail)
+                report.lost[state.chain] = rows

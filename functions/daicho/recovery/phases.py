@@ -16,7 +16,12 @@ from typing import Any
 
 from daicho.jobs.step import JobStep
 from daicho.layout.item_keys import parse_derived_partition
-from daicho.recovery.void import move_lost_batches, retire_lost_shards, void_claims
+from daicho.recovery.void import (
+    move_lost_batches,
+    retire_lost_shards,
+    void_claims,
+    void_lost_rows,
+)
 from daicho.storage import keys
 from daicho.storage.protocols import StreamDescription, try_put
 from daicho.stream.gap import DISABLED, StreamGap, read_gap
@@ -50,17 +55,20 @@ class PreparePhase(Phase):
         """Continue; a recovery that cannot begin fails with a sentence."""
         if not self.job.recovers:
             return None
-        gap, stream = read_gap(self.on.store), self.on.stream.describe()
+        on = self.on
+        gap, stream = read_gap(on.store), on.stream.describe()
         if reason := find_obstacle(gap, stream, self.job.recovers) or self._void(gap, stream):
             return fail(self.step, reason)
         settled = dt.datetime.fromisoformat(self._notes["settled"])
-        if settled > self.on.now():
-            return self.step.wait(int((settled - self.on.now()).total_seconds()) + 1)
+        if settled > on.now():
+            return self.step.wait(int((settled - on.now()).total_seconds()) + 1)
         # Only now no attempt is left that could put a claim into a shard that is retired.
         if reason := self._void(gap, stream):
             return fail(self.step, reason)
-        run = HeartbeatRun(f"recover-{self.job.id}", self.on.ledger.derived_types[:1])
-        watcher = HeartbeatWatcher(self.on.store, self.on.stream, now=self.on.now)
+        if on.archive is not None:
+            void_lost_rows(on.store, on.archive, on.ledger.archived_types, stream, on.now())
+        run = HeartbeatRun(f"recover-{self.job.id}", on.ledger.derived_types[:1])
+        watcher = HeartbeatWatcher(on.store, on.stream, now=on.now)
         progress = watcher.watch(run, self.budget)
         if not progress.has_passed:
             self.job.reason = f"{progress}: does the projector read the stream?"
@@ -172,5 +180,5 @@ def describe_gone(gone: dict[str, list[str]]) -> str:
     names = [name for each in gone.values() for name in each][:MAX_NAMED]
     return (
         f"items that are gone without a stream record: {counts} ({', '.join(names)}). "
-        "What expired of them is in no archive"
+        "What expired of them is in the archive only if --from-table has named a copy"
     )

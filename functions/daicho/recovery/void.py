@@ -10,10 +10,18 @@ Each function may be called again after a kill, and during redrives: a claim is 
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections.abc import Iterable
 
+from daicho.archive import chain as chains
+from daicho.archive.chain import Chain
+from daicho.archive.reader import ArchiveReader, DayRange
+from daicho.archive.verifier import DELIVERY_GRACE, Verifier
+from daicho.storage import attributes
+from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
-from daicho.storage.protocols import try_update
+from daicho.storage.protocols import StreamDescription, try_update
+from daicho.storage.requests import Query, Update
 from daicho.storage.table import Table
 from daicho.stream.claims import (
     MAX_FINISHED,
@@ -28,11 +36,14 @@ from daicho.stream.failed_batch import (
     UnreadableBatchError,
     render_done_name,
 )
-from daicho.stream.records import EventError
+from daicho.stream.records import SINGLE_SHARD, EventError
 from daicho.stream.shard_items import list_quarantined, read_shard
 
 MAX_ATTEMPTS = 20
 """Attempts while redrives change the claims of a shard."""
+STREAM_KEEPS = dt.timedelta(hours=24)
+COUNTED_DAYS = 31
+"""Days of deletion whose counts are looked at: those that a verification reads."""
 
 
 def retire_lost_shards(store: Table, label: str, earlier: Iterable[str], now: dt.datetime) -> None:
@@ -119,3 +130,49 @@ def _is_lost(failures: Bucket, shard: str, claim: Claim) -> bool:
         return True  # its batch would be in the bucket
     name = render_payload_name(shard, claim.seq)
     return next(iter(failures.list_names(name)), None) is None
+
+
+def void_lost_rows(
+    store: Table,
+    archive: ArchiveReader,
+    entities: Iterable[str],
+    stream: StreamDescription,
+    now: dt.datetime,
+) -> None:
+    """Take back what the archiver has counted of records that nothing delivers any more.
+
+    Otherwise the archive would lack these rows for ever, and no kept sum could be judged. A row
+    from a copy is in a chain of its own (`daicho.recovery.lost_expirations`).
+
+    Raises:
+        StoreError: a store does not answer; call again.
+    """
+    living = {shard.id for shard in stream.shards} | {SINGLE_SHARD}
+    verifier = Verifier(store, archive, lambda: now + DELIVERY_GRACE)
+    oldest = int((now - STREAM_KEEPS).timestamp())
+    days = [now.date() - dt.timedelta(days=each) for each in range(COUNTED_DAYS)]
+    for entity, day in itertools.product(entities, days):
+        query = Query(chains.render_days_list(entity, day), index="GSI2")
+        shards = [i["GSI2SK"]["S"] for page in store.query_pages(query) for i in page.items]
+        items = {
+            chain: store.get(chain.watermark_key, consistent=True) or {}
+            for chain in (Chain(shard, entity, day) for shard in shards)
+        }
+        void = {
+            chain: seen
+            for chain, item in items.items()
+            if (seen := _count(item, "seen")) > _count(item, "rows")
+            and (chain.shard not in living or _count(item, "seen_at") < oldest)
+        }
+        if not void:
+            continue
+        report = verifier.verify(DayRange.for_rows(day), [entity])
+        for chain, rows in report.lost.items():
+            if chain in void:
+                values = attributes.to_image({":seen": void[chain], ":rows": rows})
+                change = Update(chain.watermark_key, "SET seen = :rows", "seen = :seen", {}, values)
+                try_update(store, change)  # refused: it is done
+
+
+def _count(item: Image, name: str) -> int:
+    return attributes.get_integer(item, name) or 0

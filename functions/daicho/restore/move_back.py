@@ -135,7 +135,11 @@ class MoveBack:
     ) -> int:
         """Write the differences of a file; returns how many have to be tried again."""
         if self._has_returning(file):
-            self._wait_for_archiver(f"{self.run_id}-{number}")
+            entities = {*self.choice.entities} & {*self.ledger.archived_types}
+            heartbeats = HeartbeatRun(f"{self.run_id}-{number}", tuple(sorted(entities)))
+            wait_for_archiver(
+                self.store, self.stream, self.failures, heartbeats, self.now, self.renew
+            )
             self._restore_archived_rows(report)
         archived, count = set(self.ledger.archived_types), 0
         map_all = make_mapper(self.threads)
@@ -180,26 +184,6 @@ class MoveBack:
     def _has_returning(self, file: DifferenceFile) -> bool:
         archived = set(self.ledger.archived_types)
         return any(each.returns and each.entity in archived for each in file.read())
-
-    def _wait_for_archiver(self, run: str) -> None:
-        """Wait until each item that has expired before this moment is in the archive.
-
-        Raises:
-            MoveBackError: the archiver is late, or batches were set aside.
-        """
-        entities = tuple(sorted({*self.choice.entities} & {*self.ledger.archived_types}))
-        watcher = HeartbeatWatcher(self.store, self.stream, self.now, build_progress_key)
-        heartbeats = HeartbeatRun(run, entities)
-        for _ in range(MAX_WAITS):
-            progress = watcher.watch(heartbeats, RetryBudget.for_seconds(WAIT_S))
-            self.renew()
-            if progress.has_passed:
-                break
-        else:
-            raise MoveBackError(f"the archive function is late ({progress}): run it again later")
-        watcher.forget(heartbeats)
-        if has_discarded_batches(self.failures):
-            raise MoveBackError("Lambda has discarded batches: run daicho redrive first")
 
     def _restore_archived_rows(self, report: differences.RestoreReport) -> None:
         """Restore the rows of lives that the copy has and the live table lacks (rule 42).
@@ -275,3 +259,31 @@ def open_difference_file() -> Iterator[DifferenceFile]:
     """An empty file of differences, which is removed at the end."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
         yield DifferenceFile(file)
+
+
+def wait_for_archiver(
+    store: Table,
+    stream: DescribesStream,
+    failures: Bucket,
+    heartbeats: HeartbeatRun,
+    now: Callable[[], dt.datetime],
+    renew: Callable[[], None],
+) -> None:
+    """Wait until each item that has expired before this moment is in the archive.
+
+    ``heartbeats``: of the entities in question. ``renew``: called again and again.
+
+    Raises:
+        MoveBackError: the archiver is late, or batches were set aside.
+    """
+    watcher = HeartbeatWatcher(store, stream, now, build_progress_key)
+    for _ in range(MAX_WAITS):
+        progress = watcher.watch(heartbeats, RetryBudget.for_seconds(WAIT_S))
+        renew()
+        if progress.has_passed:
+            break
+    else:
+        raise MoveBackError(f"the archive function is late ({progress}): run it again later")
+    watcher.forget(heartbeats)
+    if has_discarded_batches(failures):
+        raise MoveBackError("Lambda has discarded batches: run daicho redrive first")

@@ -33,6 +33,7 @@ GAP_PROFILES = (
         timeouts=(300,),
         events={
             **_EVENTS,
+            "recover_to_end": (2, 8),
             "disable_stream": (1, 3),
             "replace_stream": (0, 2),
             "stop_for_long": (0, 2),
@@ -53,10 +54,32 @@ GAP_PROFILES = (
         mark_kinds=POISON,
         events={
             **_EVENTS,
+            "recover_to_end": (2, 8),
             "lose_payload": (2, 4),
             "disable_stream": (0, 2),
             "replace_stream": (0, 2),
             "redrive": (2, 6),
+        },
+    ),
+    # Items expire in a gap, and are archived from a copy of before.
+    sample_profile(
+        "gaps with expiry",
+        20,
+        entity_sets=(("Download",),),
+        max_items=(2, 4),
+        shards=(1, 2),
+        writes=(9, 14),
+        lengths=(60, 100, 160),
+        fault_levels=(0.0, 0.0, 0.02),
+        timeouts=(300,),
+        events={
+            **_EVENTS,
+            "recover_to_end": (2, 8),
+            "copy_items": (0, 4),
+            "expire": (10, 30),
+            "disable_stream": (1, 3),
+            "replace_stream": (0, 2),
+            "stop_for_long": (0, 2),
         },
     ),
     # The table is lost, and a torn copy takes its place; writers begin before the recovery.

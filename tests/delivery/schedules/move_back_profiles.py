@@ -25,24 +25,32 @@ RELEASED = replace(
 EVENTS: Mapping[str, tuple[int, ...]] = {
     "write": (60, 120),
     "detached": (60, 120),
-    "snapshot": (10, 20),
+    "snapshot": (4, 10),
     "move_back": (10, 20),
     "kill_move_back": (0, 2),
     "abandon": (0, 2),
     "repeat": (0, 2),
     **dict.fromkeys(("load", "deploy", "rollup"), (0,)),
 }
+
+
+class LongerLives(ExpiryRequests):
+    """Requests in whose time fewer items expire: a copy of none shows nothing."""
+
+    pauses = 0.05
+
+
 MOVE_BACK_PROFILES = (
     # Lives end and begin again, and have archived rows or will have them.
     ProofProfile(
         "moved back",
         20,
         entities=simulate_ledger(RELEASED),
-        requests=ExpiryRequests,
+        requests=LongerLives,
         entity_sets=(("Booking",), ("Draft",), ("Ticket",), ("Visit",), expiring_entities.ARCHIVED),
         max_items=(1, 1, 2),
         lengths=(60, 100),
-        writes=(10, 16),
+        writes=(16, 30),
         fault_levels=(0.0, 0.0, 0.02),
         events={
             **EVENTS,

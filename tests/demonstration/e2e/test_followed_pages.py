@@ -19,6 +19,7 @@ IN_ORDER = (
     "load-and-export",
     "query-the-archive",
     "restore-from-archive",
+    "restore-the-table",
     "delete-a-tenant",  # the last one: its tenant is acme
 )
 SONGS = "".join(

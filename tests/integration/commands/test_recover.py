@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,11 +13,13 @@ from typer.testing import CliRunner, Result
 
 from daicho.jobs.lease import JobStore
 from daicho.layout.backfill_state import BACKFILL, RECORDED_KEY
+from daicho.recovery.lost_expirations import LostExpirations
 from daicho.recovery.phases import NO_GAP
 from daicho.recovery.recovery import declare_gap, request_recovery
+from daicho.release.states import build_deployed_update, build_record_update
 from daicho.runtime.clock import utc_now
 from daicho.storage import keys
-from daicho.storage.protocols import try_put
+from daicho.storage.protocols import apply_update, try_put
 from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
 from daicho.stream.gap import read_gap
@@ -25,6 +28,8 @@ from daicho_cli import aws, verify
 from daicho_cli import recover as command
 from daicho_cli.main import app
 from daicho_cli.project import load_ledger
+from daicho_cli.recovery_table import RecoveryTable
+from tests.support.planned_project import record_release
 from tests.support.sample_project import describe_stack
 
 Run = Callable[..., Result]
@@ -63,6 +68,8 @@ def calls(table: Table, monkeypatch: pytest.MonkeyPatch) -> Calls:
 @pytest.fixture
 def run(project: Path, dynamo: str, table_name: str) -> Run:
     stack = describe_stack(project, table_name, dynamo)
+    described = json.loads(stack.read_text("utf-8"))
+    stack.write_text(json.dumps({**described, "bucket": "archive", "failures": "failures"}))
 
     def call(*options: str) -> Result:
         given = [*options[:1], "--stack", str(stack), *options[1:]]
@@ -103,10 +110,45 @@ def test_a_gap_that_stays_is_told_by_the_exit_code(run: Run, calls: Calls, table
     assert json.loads(result.stdout)["gap"]["reasons"] == ["I know"]
 
 
+def test_what_expired_meanwhile_is_archived_before_the_recovery(
+    run: Run, calls: Calls, table: Table, dynamodb: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[LostExpirations] = []
+
+    def archive(lost: LostExpirations) -> int:
+        assert calls.names == ["redrive"]
+        asked.append(lost)
+        return 3
+
+    monkeypatch.setattr(LostExpirations, "archive", archive)
+    record_release(table, load_ledger())
+    apply_update(table, build_record_update("1", frozenset()))
+    apply_update(table, build_deployed_update("1", utc_now()))
+    copy, at = f"{table.name}-copy", utc_now()
+    RecoveryTable(dynamodb, table.name).copy_items(copy, table, lambda n: Table(dynamodb, n))
+    gap = declare_gap(table, "lost", at + dt.timedelta(seconds=1))
+    options = ("recover", "--yes", "--from-table", copy)
+    for more, sentence in (
+        (("--at", at.isoformat(), "--from-table", "no-such-table"), "there is no such table"),
+        ((), "DynamoDB knows no moment"),
+        (("--at", "2126-01-01T00:00:00Z"), "when the gap was over"),
+    ):
+        result = run(*options, *more)
+        assert (result.exit_code, sentence in result.output) == (2, True), result.output
+    assert asked == []
+    calls.names.clear()
+    result = run(*options, "--at", at.isoformat())
+    assert "3 items that expired meanwhile are archived" in result.output, result.output
+    assert (result.exit_code, calls.names) == (0, ["redrive", "start"])
+    assert (asked[0].at, keys.render_instant(asked[0].until)) == (at, gap.found_at)
+
+
 def test_a_recovery_that_is_under_way_is_watched(run: Run, calls: Calls, table: Table) -> None:
     declare_gap(table, "lost", utc_now())
     asked = VerifyJob("", keys.render_instant(utc_now()))
     job = request_recovery(table, asked, load_ledger())
+    refused = run("recover", "--yes", "--from-table", "copy")
+    assert (refused.exit_code, "name the copy after its end" in refused.output) == (2, True)
     result = run("recover", "--yes")
     assert (result.exit_code, calls.names) == (0, ["start"])
     assert f"verification {job.id}: repaired" in result.stdout

@@ -166,6 +166,15 @@ def test_a_table_is_restored_beside_and_a_second_call_waits_for_it(
         table.restore(AT, waits.append)
 
 
+def test_an_account_without_room_for_the_copy_is_told() -> None:
+    client = mock.Mock()
+    describe(client, None)
+    full = ClientError({"Error": {"Code": "LimitExceededException"}}, "RestoreTable")
+    client.restore_table_to_point_in_time.side_effect = full
+    with pytest.raises(CommandError, match="has no room for daicho-prod-at-20261121T093000Z"):
+        RecoveryTable(client, "daicho-prod").restore(AT, lambda _: None)
+
+
 @pytest.mark.parametrize(
     ("status", "first", "message"),
     [("DISABLED", 1, "has no point-in-time recovery"), ("ENABLED", 2, "can be restored to a")],

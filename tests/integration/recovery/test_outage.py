@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,67 +16,16 @@ from daicho.storage import keys
 from daicho.storage.protocols import try_update
 from daicho.stream import claims
 from daicho.stream.claims import Claim, put_claim_update
-from daicho.stream.gap import DISABLED, LATE, Sighting, StreamGap, read_gap
+from daicho.stream.gap import DISABLED, LATE, Sighting, read_gap
 from daicho.stream.gap_detection import DISABLED_LAG_S, NO_MAPPING
 from daicho.stream.shard_items import read_shard
 from daicho.stream.watermark_job import WatermarkJob
-from daicho.testing import MemoryDeployment
 from daicho.testing.aws.shard_reader import RETENTION_S
-from daicho.testing.memory_deployment import DeliveryError
 from daicho.testing.stack_settings import FAILURE_BUCKET
 from daicho.verify.findings import Kind
 from daicho.verify.job import VerifyJob, find_verification
-from tests.support.verified_shop import LEDGER, Customer, Memo, Sale, Trip, VerifiedShop, Visit
-
-MINUTE_S, HOUR_S = 60.0, 3600.0
-LABEL = "2027-01-01T00:00:00.000"
-
-
-@dataclass
-class Outage:
-    """A shop whose stream fails. Its rollup runs each minute that `pass_minutes` plays."""
-
-    shop: VerifiedShop = field(
-        default_factory=lambda: VerifiedShop(MemoryDeployment(LEDGER, heartbeat_seconds=45))
-    )
-
-    def __post_init__(self) -> None:
-        self.shop.fill()
-        self.pass_minutes(4)
-
-    @property
-    def gap(self) -> StreamGap:
-        return read_gap(self.shop.table)
-
-    @property
-    def deployment(self) -> Any:
-        return self.shop.deployment
-
-    def pass_minutes(self, count: int, *, delivers: bool = True) -> None:
-        for _ in range(count):
-            self.deployment.clock.advance(MINUTE_S)
-            if delivers:
-                with suppress(*([DeliveryError] if self.shop.has_claims else [])):
-                    self.deployment.deliver()
-            self.deployment.roll_up()
-
-    def disable(self) -> None:
-        self.deployment._stream.enabled = False
-
-    def enable(self) -> None:
-        self.deployment._recorder.begin_stream(LABEL, 0)
-
-    def read_count(self) -> Any:
-        return self.shop.deployment.open_book("acme").read(Sale.by_state("open"))
-
-    def list_customers(self) -> int:
-        return len(self.shop.book.page(Customer.search(""), limit=100).items)
-
-    def count_base_writes(self) -> int:
-        """The records of base items."""
-        records = [r for shard in self.deployment._stream.shards.values() for r in shard.records]
-        images = [r["dynamodb"].get("NewImage", {}) for r in records]
-        return sum(each.get("type", {}).get("S", "~")[:1] != "~" for each in images)
+from tests.support.outage import HOUR_S, LABEL, MINUTE_S, Outage
+from tests.support.verified_shop import LEDGER, Customer, Memo, Sale, Trip, Visit
 
 
 @pytest.fixture
@@ -275,6 +223,36 @@ def test_what_expired_meanwhile_is_named(outage: Outage) -> None:
     assert not outage.gap.is_open
     assert outage.deployment.list_archived_items(Visit) == []
     assert (Kind.ROW_WITHOUT_ITEM in {f.kind for f in outage.shop.list_findings(job)}) is True
+
+
+def test_what_expired_meanwhile_is_archived_from_a_copy(outage: Outage) -> None:
+    shop, deployment, books = outage.shop, outage.deployment, outage.shop.book
+    for number in range(3):
+        books.create(Trip(id=f"t{number}"))
+    deployment.deliver()
+    copy, at = outage.copy_table(), deployment.clock.now()
+    outage.disable()
+    books.delete(Visit.key("v5"))
+    books.create(Trip(id="unseen"))
+    outage.pass_minutes(1)
+    deployment.clock.advance(30 * HOUR_S)
+    assert deployment.expire_items() == 5 + 4
+    books.create(Trip(id="t0"))  # a later life
+    outage.enable()
+    outage.pass_minutes(2)
+    lost = outage.find_lost(copy, at)
+    assert outage.archive_meanwhile(lost) == 9
+    assert outage.archive_meanwhile(replace(lost, run_id="again")) == 0
+    job = shop.recover()
+    assert not outage.gap.is_open, job.reason
+    outage.pass_minutes(2)
+    # Nothing shows that a user has deleted v5, or that there ever was the trip `unseen`.
+    assert {each.id for each in deployment.list_archived_items(Visit)} == {
+        f"v{number}" for number in range(6)
+    }
+    assert {each.id for each in deployment.list_archived_items(Trip)} == {"t0", "t1", "t2"}
+    assert books.read(Trip.ever("sea")).items == 4
+    assert shop.verify().outcome == "clean"
 
 
 def test_without_a_gap_nothing_is_recovered(outage: Outage) -> None:

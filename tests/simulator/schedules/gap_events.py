@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
+from daicho.archive.reader import ArchiveReader
 from daicho.errors import Refusal, StoreError, UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.recovery.recovery import RecoveryWorker, request_recovery
@@ -19,6 +22,7 @@ from daicho.storage.item_key import ItemKey
 from daicho.stream.claims import QUARANTINE_PREFIX
 from daicho.stream.gap import GAP_KEY, StreamGap, read_gap
 from daicho.tally.watermark import WATERMARK_KEY, Watermark
+from daicho.testing.aws.table_stream import Record
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 from daicho.testing.oracle.stream_history import is_base_item
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
@@ -26,6 +30,7 @@ from daicho.testing.stack_settings import ENVIRONMENT, FAILURE_BUCKET, TABLE
 from daicho.verify.job import VerifyJob, find_verification
 from tests.simulator.faults.waiting_processes import WaitingProcesses
 from tests.simulator.faults.warm_environments import keep_rollups_warm
+from tests.simulator.oracle.settled_contents import render_number
 from tests.simulator.schedules.row_verification_events import raise_versions
 from tests.simulator.schedules.tally_verification_events import lower_limits
 
@@ -55,6 +60,7 @@ class GapEvents(EventOwner):
             deployment, parts.simulated_lambda, deployment.choices, (STEP_S, 30.0)
         )
         self._lost_since: float | None = None
+        self._lost_rows: defaultdict[str, set[str]] = defaultdict(set)
         self._differences: list[str] = []
         self._job, self._pause = "", 0
         deployment.additional_settings.append(lambda _version: HEARTBEATS)
@@ -64,8 +70,17 @@ class GapEvents(EventOwner):
 
     @contextmanager
     def watch(self) -> Iterator[None]:
-        """Limits that are too high to be reached in a schedule."""
+        """Limits that are too high to be reached in a schedule. No lost record arrives again."""
+        list_handled = self._deployment.list_handled_records
+
+        def list_repeated(consumer: str, shard: str) -> list[Record]:
+            lost = self._lost_rows[consumer]
+            return [r for r in list_handled(consumer, shard) if render_number(r) not in lost]
+
         with ExitStack() as stack:
+            stack.enter_context(
+                mock.patch.object(self._deployment, "list_handled_records", list_repeated)
+            )
             stack.enter_context(lower_limits())
             stack.enter_context(raise_versions(self._deployment))
             yield
@@ -99,7 +114,7 @@ class GapEvents(EventOwner):
         self._fault_counts["gap: disabled"] += 1
         self._note("the stream is disabled")
         for _ in range(self._choices.pick((1, 2, 3))):
-            self._note(self._writer.write())
+            self._write()
             if self._choices.draw_bool(0.3):
                 self._pass_minute()
         self._begin_stream()
@@ -116,19 +131,17 @@ class GapEvents(EventOwner):
         """Nothing runs for longer than the stream keeps records."""
         if not self._is_seen():
             return
-        self._note(self._writer.write())
+        self._write()
         self._lambda.end_all()
         hours = self._choices.pick((25, 30, 49))
         self._fault_counts["gap: too old"] += 1
         self._note(f"nothing runs for {hours} hours")
-        waiting = [*self._list_waiting()]
+        self._note_lost_records()
         self._deployment.clock.advance(hours * 3600.0)
-        for record in waiting:
-            self._note_loss(record["dynamodb"]["ApproximateCreationDateTime"])
         if self._choices.draw_bool(0.5):
             self._lambda.run_to_end("rollup", {})
         else:  # the projector is first, and finds records that are newer
-            self._note(self._writer.write())
+            self._write()
             self._deliver_all(4)
 
     def lose_payload(self) -> None:
@@ -140,6 +153,18 @@ class GapEvents(EventOwner):
             bucket.delete_object(Key=name)
             self._fault_counts["gap: payload"] += 1
             self._note(f"{name} is lost")
+
+    def _write(self) -> None:
+        self._note(self._writer.write())
+
+    def _note_lost_records(self) -> None:
+        """All records that wait are lost: none of them arrives again."""
+        for name, mapping in self._deployment.mappings.items():
+            for shard in self._deployment.stream.shards.values():
+                waiting = shard.records[mapping.get_checkpoint(shard.id) :]
+                self._lost_rows[name].update(map(render_number, waiting))
+        for record in list(self._list_waiting()):
+            self._note_loss(record["dynamodb"]["ApproximateCreationDateTime"])
 
     def _is_seen(self) -> bool:
         """Whether the stack knows its stream: nobody can miss one that was never seen."""
@@ -167,8 +192,7 @@ class GapEvents(EventOwner):
     def _drop_waiting(self) -> None:
         for process in list(self._lambda.polled):
             self._lambda.time_out(process)  # some of them continue, with what nobody repeats
-        for record in list(self._list_waiting()):
-            self._note_loss(record["dynamodb"]["ApproximateCreationDateTime"])
+        self._note_lost_records()
         for mapping in self._deployment.mappings.values():
             for shard in self._deployment.stream.shards.values():
                 reader = mapping._get_reader(shard.id)
@@ -213,6 +237,28 @@ class GapEvents(EventOwner):
             if job is None or job.state != "running":
                 self._request()
             self._begin_step()
+
+    def recover_to_end(self) -> None:
+        """A recovery is played to its end, while items are written, or the stream is replaced."""
+        if self._lambda.is_crowded or not self._request():
+            return
+        self._waiting.kill_all(RECOVERY)
+        for _ in range(MAX_STEPS):
+            job = find_verification(self._deployment.open_table())
+            if job is None or job.state != "running":
+                return
+            process = self._begin_step()
+            while not process.finished:
+                if self._choices.draw_bool(0.1):
+                    self._write()
+                elif self._choices.draw_bool(0.01):
+                    self._write()
+                    self.replace_stream()
+                if process.next_call == "describe_table" or self._choices.draw_bool(0.1):
+                    self._deliver_all(self._choices.pick((1, 4)))
+                if not process.finished:
+                    self._waiting.run_round(process, 4)
+            self._deployment.clock.advance((process.outcome or {}).get("wait", 0))
 
     def kill_recovery(self) -> None:
         """A step is killed; the next one continues."""
@@ -276,11 +322,14 @@ class GapEvents(EventOwner):
             self._deployment.build_stream_describer(process),
             dependencies.bucket(FAILURE_BUCKET),
             self._deployment.entities.ledgers[process.code_version],
-            None,
+            self._open_archive(process),
             threads=1,
             now=dependencies.now,
         )
         return replace(worker, segments=2)
+
+    def _open_archive(self, _process: SimulatedProcess) -> ArchiveReader | None:
+        return None
 
     # --- The end ------------------------------------------------------------------------------
 

@@ -23,7 +23,6 @@ from daicho.storage.attributes import Image
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.table import Table
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
-from daicho.testing.faults.fault_injector import WRITES
 from daicho.testing.faults.faulty_clients import FaultyDynamoDB
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 from daicho.testing.faults.simulated_lambda import UNLIMITED_SECONDS
@@ -39,7 +38,8 @@ from tests.simulator.faults.waiting_processes import WaitingProcesses
 RESTORE = "table restore"
 STEPS_OF_A_TURN = 20
 MAX_TURNS = 2_000
-DISTURBED = 0.3
+ITEM_WRITES = ("put_item", "delete_item", "transact_write_items")
+DISTURBED = 0.5
 """The share of writes of a run before which something else happens."""
 WRITE_S = 0.001
 """An item is written at most a thousand times a second."""
@@ -68,12 +68,15 @@ class MoveBackEvents(EventOwner):
         self._is_whole = self._is_torn = False
         self._highest: dict[tuple[ItemKey, str], int] = {}
         self._wrong: list[str] = []
+        self._unread: dict[ItemKey, Image] = {}
         parts.deployment.observers.append(self._check_write)
 
     # --- Events ------------------------------------------------------------------------------
 
     def snapshot(self) -> None:
-        """A part of the items is copied; the next time, the other part."""
+        """A part of the items is copied, if there are any; the next time, the other part."""
+        if not self._writer.items:
+            return
         if self._copy is not None and not self._is_whole:
             self._copy_part(1)
             self._is_whole = self._is_torn = True
@@ -88,48 +91,76 @@ class MoveBackEvents(EventOwner):
 
     def move_back(self) -> None:
         """A run begins, perhaps beside another one; most runs are disturbed."""
-        if self._copy is None or self._lambda.is_crowded:
+        if self._copy is None:
+            self.snapshot()
+            return
+        if self._processes.count(RESTORE) > 1:
             return
         if not self._is_whole:
             self.snapshot()
         self._fault_counts["table restore"] += 1
         self._fault_counts["two table restores"] += self._processes.count(RESTORE) > 0
+        for _ in range(self._choices.pick((0, 1, 2))):
+            if self._choices.draw_bool(0.5):
+                self._edit(self._list_dated())
+            else:
+                self.end_life()
+        self._unread.clear()
         process = self._start()
-        while not process.finished and self._choices.draw_bool(0.98):
-            if process.next_operation in WRITES and self._choices.draw_bool(DISTURBED):
-                self._disturb()
+        while not process.finished and self._choices.draw_bool(0.995):
+            if process.next_call in ITEM_WRITES and self._choices.draw_bool(DISTURBED):
+                self._disturb(process)
+            elif process.next_call == "describe_table" and self._choices.draw_bool(DISTURBED):
+                self._processes.deliver()
             if not process.finished:
                 self._processes.run_round(process, 1)
+            self._unread.clear()
 
-    def _disturb(self) -> None:
-        """An item is changed or ends just before a run writes, or records are delivered."""
+    def _list_dated(self) -> list[ItemKey]:
+        """The items of which no reservation has the same expiry."""
+        find_plan = self._deployment.entities.find_plan
+        items = self._writer.items.items()
+        return sorted(key for key, item in items if find_plan(item).fields.keys() >= {"text", "at"})
+
+    def _disturb(self, process: SimulatedProcess) -> None:
+        """An item is changed or ends just before a run writes, or records are delivered.
+
+        Most often it is the item that the run is about to write.
+        """
+        items = self._list_dated()
+        items = [key for key in items if key.pk == process.next_key] or items
         event = self._choices.pick(("edit", "end", "deliver"))
-        items = sorted(k for k, item in self._writer.items.items() if item.keys() >= {"text", "at"})
-        if event == "deliver" or not items:
+        if event == "deliver":
             self._processes.deliver()
-        elif event == "end":  # of these items, no reservation has the same expiry
-            self.end_life()
+        elif event == "end":
+            self._end_life(items)
         else:
-            key = self._choices.pick(items)
+            self._edit(items)
+
+    def _edit(self, keys_of_items: list[ItemKey]) -> None:
+        """An item is changed, past the library."""
+        if keys_of_items:
+            key = self._choices.pick(keys_of_items)
             item = self._deployment.dynamodb.find(key) or {}
             number = {"N": str(int(item["version"]["N"]) + 1)}
-            self._deployment.dynamodb.commit(
-                key, {**item, "version": number, "text": {"S": number["N"]}}
-            )
+            new = {**item, "version": number, "text": {"S": number["N"]}}
+            self._deployment.dynamodb.commit(key, new)
+            self._unread[key] = new
 
     def end_life(self) -> None:
         """An item of the copy expires at once, by a wrong change; perhaps it is archived later."""
-        entities = self._deployment.entities
         copied = dict(self._copy.items) if self._copy is not None else {}
-        items = sorted(
-            key
-            for key, item in self._writer.items.items()
-            if key in copied and entities.find_plan(item).expires is not None
-        )
+        self._end_life([key for key in sorted(self._writer.items) if key in copied])
+
+    def _end_life(self, keys_of_items: list[ItemKey]) -> None:
+        find, find_plan = self._deployment.dynamodb.find, self._deployment.entities.find_plan
+        items = [k for k in keys_of_items if find_plan(find(k) or {}).expires is not None]
         if items:
             key, now = self._choices.pick(items), int(self._deployment.clock.now().timestamp())
-            item = self._deployment.dynamodb.find(key) or {}
-            self._deployment.dynamodb.commit(key, {**item, "ttl": {"N": str(now - 1)}})
+            item = find(key) or {}
+            number = {"N": str(int(item["version"]["N"]) + self._choices.pick((1, 3)))}
+            ended = {**item, "version": number, "ttl": {"N": str(now - 1)}}
+            self._deployment.dynamodb.commit(key, ended)
             if self._choices.draw_bool(0.8):
                 self._writer.expire(key)
             self._note(f"the life at {key} ends")
@@ -235,9 +266,16 @@ class MoveBackEvents(EventOwner):
         life = key, image["created_at"]["S"]
         before, number = (int((each or {}).get("version", {}).get("N", 0)) for each in (old, new))
         highest = max(self._highest.get(life, 0), before)
-        self._highest[life] = max(self._highest.get(life, 0), number)
         process = get_running_process()
-        if process is None or process.name != RESTORE or new is None:
+        is_restore = process is not None and process.name == RESTORE
+        # A create whose request is repeated after its life has ended begins the same life again.
+        begins = old is None and not is_restore
+        self._highest[life] = number if begins else max(self._highest.get(life, 0), number)
+        if not is_restore:
+            return
+        if old is not None and self._unread.get(key) == old:
+            self._wrong.append(f"{key} is written, and was changed after it was read")
+        if new is None:
             return
         entity, ledger = new["type"]["S"], self._deployment.entities.ledger
         mark = new.get("_restored", {}).get("M", {})

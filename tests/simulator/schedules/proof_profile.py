@@ -18,6 +18,7 @@ from tests.simulator.schedules.code_history import CodeHistory
 from tests.simulator.schedules.dismissal_events import DismissalEvents
 from tests.simulator.schedules.filter_spread import FilterSpread
 from tests.simulator.schedules.gap_events import GapEvents
+from tests.simulator.schedules.lost_expiry_events import LostExpiryEvents
 from tests.simulator.schedules.move_back_events import MoveBackEvents
 from tests.simulator.schedules.pause_events import PauseEvents
 from tests.simulator.schedules.publishing_events import PublishingEvents
@@ -86,10 +87,10 @@ class ProofProfile(Profile):
             owners.append(DismissalEvents(parts, versions))
         if "verify_tallies" in self.events:
             owners.append(TallyVerificationRaces(parts))
-        if "lose_table" in self.events:
-            owners.append(TakeOverEvents(parts))
-        elif "recover" in self.events:
-            owners.append(GapEvents(parts))
+        if "recover" in self.events:
+            kinds = {"lose_table": TakeOverEvents, "copy_items": LostExpiryEvents}
+            build = next((kinds[name] for name in kinds if name in self.events), GapEvents)
+            owners.append(build(parts))
         if "mend" in self.events:
             owners.append(RepairRaces(parts))
         if self.heartbeats:

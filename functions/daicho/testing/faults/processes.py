@@ -69,6 +69,8 @@ class SimulatedProcess:
     """The operation before which it stops; None if it has not begun."""
     next_call: str = field(default="", init=False)
     """The name of its method of the client."""
+    next_key: str = field(default="", init=False)
+    """The partition key of the operation, if it has one."""
 
     def __post_init__(self) -> None:
         self._steps = 0
@@ -142,7 +144,7 @@ class SimulatedProcess:
         carry_out_partly: Callable[[Choices], T] | None = None,
     ) -> T:
         """Perform one operation, with the fault that is drawn for it. ``key``: partition key."""
-        self.next_operation, self.next_call = kind, operation
+        self.next_operation, self.next_call, self.next_key = kind, operation, key
         self._yield_turn()
         self.faults.land_late_requests(self.choices)
         self.seconds -= 1
