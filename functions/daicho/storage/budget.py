@@ -12,7 +12,7 @@ from collections.abc import Callable
 from math import ceil
 from typing import TypeVar
 
-from daicho.errors import ExceedsBounds
+from daicho.errors import ExceedsBounds, Refusal
 from daicho.runtime.bounds import UNBOUNDED, RequestBounds
 from daicho.storage.capacity import READ_UNIT_BYTES, WRITE_UNIT_BYTES, CapacityUnits
 
@@ -32,7 +32,12 @@ DOCUMENT_WRITE_UNITS, DOCUMENT_READ_UNITS = 40, 20
 
 
 class RequestBudget(CapacityUnits):
-    """What a request has taken of its bounds; threads may share it."""
+    """What a request has taken of its bounds; threads may share it.
+
+    ``creation_refusal``: why it may create no item, if it may not.
+    """
+
+    creation_refusal: Refusal | None = None
 
     def __init__(self, bounds: RequestBounds = UNBOUNDED) -> None:
         self.bounds, self.read, self.written, self._reserved = bounds, 0.0, 0.0, 0.0

@@ -24,7 +24,7 @@ from tests.support.metric_lines import read_values
 from tests.support.sample_project import DOMAIN_PACKAGE, LEDGER
 from tests.support.stream_pump import environment
 
-LIMITS = TenantLimits(Limits(), {"attacker": Limits(50, burst_seconds=1)})
+LIMITS = TenantLimits(Limits(), {"attacker": Limits(50), "collector": Limits(items=2)})
 
 
 class CountedClient:
@@ -155,6 +155,26 @@ def test_a_quota_that_cannot_be_added_to_refuses_nothing(
     for _ in range(2 * MAX_DEBT + 2):
         assert client("GET", "/artists?name=ka").status == 200
     assert read_values(capsys.readouterr().out)[FAILED_METRIC] == 1
+
+
+def test_a_tenant_with_as_many_items_as_it_may_have_creates_none(
+    served: Served, handler: Handler
+) -> None:
+    client = Client(handler, "collector", STAFF)
+    paths = [client("POST", "/contacts", {"name": "Ada"}).headers["Location"] for _ in range(2)]
+    served.catch_up()
+    assert client.good("GET", "/limits")["items"] == {"most": 2, "stored": 2}
+    for path, body in (("/contacts", {"name": "Eve"}), ("/artists", {"name": "Kate"})):
+        refused = client("POST", path, body)
+        assert (refused.status, refused.headers["Retry-After"]) == (429, "5")
+        assert refused.json["type"] == "/problems/over-quota"
+        assert refused.fields == {"items"}
+    assert client("PUT", "/documents/d", {"title": "a", "sections": {"s": 1}}).status == 429
+    assert client("PATCH", paths[0], {"name": "Eve"}).status == 200
+    assert client("DELETE", paths[1]).status == 204
+    served.catch_up()
+    assert client.good("GET", "/limits")["items"] == {"most": 2, "stored": 1}
+    assert client("POST", "/contacts", {"name": "Eve"}).status == 201
 
 
 def test_without_limits_there_are_no_quotas(served: Served) -> None:
