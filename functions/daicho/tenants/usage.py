@@ -28,7 +28,10 @@ class UsagePrices(NamedTuple):
     lambda_million: float = 0.2
 
 
-def price_usage(usage: Usage, prices: UsagePrices = UsagePrices()) -> float:
+US_EAST_1 = UsagePrices()
+
+
+def price_usage(usage: Usage, prices: UsagePrices = US_EAST_1) -> float:
     """The dollars of units, requests of the HTTP API and invocations. Storage is not included."""
     units = usage.read_units * prices.read_million + usage.write_units * prices.write_million
     calls = (usage.requests + usage.refused) * (prices.http_million + prices.lambda_million)

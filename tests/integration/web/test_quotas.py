@@ -16,7 +16,7 @@ from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
 from daicho.runtime.tenant_limits import Limits, TenantLimits
 from daicho.storage.table import Table
-from daicho.tenants.quota import MAX_DEBT
+from daicho.tenants.quota import MAX_DEBT, MIN_DEBT
 from daicho.tenants.quotas import FAILED_METRIC
 from tests.support.api_client import STAFF, Answer, Client
 from tests.support.deployment import Served, serving_on
@@ -88,6 +88,28 @@ def test_an_attacker_is_refused_before_anything_is_read_and_a_victim_is_not(
     assert refused.fields == {"requests"}
     assert attacker("GET", "/openapi.json").status == 200
     assert victim("POST", "/artists", {"name": "Kate"}).status == 201
+
+
+def test_fifty_requests_a_second_of_an_attacker_do_not_refuse_a_victim(served: Served) -> None:
+    limits = TenantLimits(Limits(20), {"attacker": Limits(20, burst_seconds=2)})
+    settings = environment(
+        served.table.name, DOMAIN_PACKAGE=DOMAIN_PACKAGE, TENANT_LIMITS=limits.render()
+    )
+    client: Any = served.dynamodb
+    dependencies = Dependencies(table=lambda name, **_: Table(client, name))
+    processes = [api.build(settings, LEDGER, dependencies) for _ in range(2)]
+    statuses, began, seconds = Counter[tuple[str, int]](), time.monotonic(), 6
+    for number in range(50 * seconds):
+        time.sleep(max(0.0, began + number / 50 - time.monotonic()))
+        tenants = ("attacker", "victim") if number % 10 == 0 else ("attacker",)
+        for tenant in tenants:
+            answer = Client(processes[number % 2], tenant)("GET", "/artists?name=ka")
+            statuses[tenant, answer.status] += 1
+    took = time.monotonic() - began
+    print(f"{statuses} in {took:.1f} s")  # noqa: T201
+    assert statuses.keys() == {("attacker", 200), ("attacker", 429), ("victim", 200)}
+    # A rate, a burst, and a debt of each process.
+    assert statuses["attacker", 200] <= 20 * (took + 2) + 2 * (MIN_DEBT + 1) + 1
 
 
 def test_the_limits_show_what_is_left_and_what_was_consumed(handler: Handler) -> None:
