@@ -38,7 +38,8 @@ def main() -> int:
     Console(width=110).print(table)
     print(
         f"misses: {misses} (at most {DEFAULT_BOUNDS.read_units} read units, "
-        f"{DEFAULT_BOUNDS.write_units} write units, {MOST_REFUSAL_S} s of a refusal, {MOST_ANSWER_S} s)"
+        f"{DEFAULT_BOUNDS.write_units} write units, "
+        f"{MOST_REFUSAL_S} s of a refusal, {MOST_ANSWER_S} s of an answer)"
     )
     return int(misses > 0)
 

@@ -15,7 +15,6 @@ from daicho.runtime.bounds import DEFAULT_BOUNDS
 from daicho.web.http.operation import Operation
 from daicho_cli.cost.worst import WorstRequest, list_exceeding, list_worst_requests
 from tests.support import attacks
-from tests.support.api_client import Answer
 from tests.support.attacks import ATTACKS, AttackedApi, Taken
 from tests.support.deployment import Served
 from tests.support.documented_answers import AnswerChecker, Replay, sort_by_harm
@@ -189,4 +188,4 @@ def test_the_worst_request_of_every_route_takes_at_most_what_is_stated(served: S
         assert all(most[name] <= bound[name] for name in TAKEN), (route, most, bound)
         assert max(each.seconds for each in requests) <= MOST_SECONDS, route
         half += any(most[name] >= bound[name] / 2 > 0 for name in ("read", "written"))
-    assert half >= 25, half  # others have short fields, or their examples select few items
+    assert half >= 20, half  # others have short fields, or their examples select few items
