@@ -25,7 +25,7 @@ class Client:
 def test_reads_and_writes_are_counted_apart_and_begin_anew() -> None:
     units = CapacityUnits()
     client = Client({"TableName": "t", "CapacityUnits": 1.5})
-    metered = MeteredClient(client, units)
+    metered: Any = MeteredClient(client, units)
     metered.query(TableName="t")
     metered.get_item(TableName="t")
     metered.update_item(TableName="t")
