@@ -77,7 +77,7 @@ class Table:
         name: str,
         budget: RequestBudget | None = None,
     ) -> None:
-        self._client: Any = client
+        self._client = client
         self._unguarded: Any = client
         self._guard: TenantGuard | None = None
         self.name, self.budget = name, budget or RequestBudget()
@@ -295,7 +295,8 @@ class Table:
         """
         own = copy(self)
         own._guard = TenantGuard(tenant, shared)
-        own._client = MeteredClient(self._unguarded, self.budget, own._guard)
+        client: Any = MeteredClient(self._unguarded, self.budget, own._guard)
+        own._client = client
         return own
 
     def with_metering(self) -> Table:
@@ -344,7 +345,7 @@ class Table:
     def _get_chunk(self, keys: Sequence[ItemKey], consistent: bool) -> BatchGetResult:
         request = {"Keys": [to_key_image(key) for key in keys], "ConsistentRead": consistent}
         try:
-            answer: Any = self._client.batch_get_item(RequestItems={self.name: request})
+            answer: Any = self._client.batch_get_item(RequestItems={self.name: request})  # type: ignore[dict-item]
         except AWS_ERRORS as error:
             raise translate_error(error, f"batch get of {len(keys)}") from error
         found = answer["Responses"].get(self.name, ())
@@ -355,7 +356,7 @@ class Table:
     def _write_chunk(self, requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         self.budget.check_write(len(requests))
         try:
-            answer: Any = self._client.batch_write_item(RequestItems={self.name: requests})
+            answer: Any = self._client.batch_write_item(RequestItems={self.name: requests})  # type: ignore[dict-item]
         except AWS_ERRORS as error:
             raise translate_error(error, f"batch write of {len(requests)}") from error
         return list(answer.get("UnprocessedItems", {}).get(self.name, ()))

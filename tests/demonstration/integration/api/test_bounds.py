@@ -143,7 +143,7 @@ class WorstRequests:
         self.api, self.sent = api, 0
         self.taken = defaultdict[tuple[str, str], list[Taken]](list)
         checker = AnswerChecker(PROJECT_ROUTES.description)
-        self.items = Replay(PROJECT_ROUTES, checker, api.send, {"candidate": "a", "song": "x"})
+        self.items = Replay(PROJECT_ROUTES, checker, api.client, {"candidate": "a", "song": "x"})
 
     def send(self, operation: Operation, query: dict[str, str], times: int = 1) -> None:
         """Send it with the largest body that is accepted, several times."""
