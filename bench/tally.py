@@ -104,13 +104,13 @@ class Counting:
 
     def project(self, songs: Iterable[str], shard: int) -> float:
         """Count plays of songs, as one batch of a stream shard; return the write units."""
-        self.table.units.take_total()
+        self.table.budget.take_total()
         records = [self._record(song) for song in songs]
         event = {"Records": records, "shardId": f"shardId-{shard:020d}-bench", "state": {}}
         answer = self._project(event, Context())
         if answer["batchItemFailures"]:
             raise RuntimeError(f"not projected: {answer}")
-        return self.table.units.take_total()[1]
+        return self.table.budget.take_total()[1]
 
     def roll_up(self) -> Mapping[str, Any]:
         """Roll up all dirty tallies; return the report."""
@@ -293,12 +293,12 @@ def readings(endpoint: str) -> None:
         book = Book(counting.table, LEDGER, TENANT)
 
         def note_units(what: str) -> None:
-            rows.setdefault(what, []).append(f"{counting.table.units.take_total()[0]:.1f}")
+            rows.setdefault(what, []).append(f"{counting.table.budget.take_total()[0]:.1f}")
 
         def member(place: int) -> Any:
             return entity.chart(MONTH, f"idle-{place - 1:06d}")  # noqa: B023 - asked at once
 
-        counting.table.units.take_total()
+        counting.table.budget.take_total()
         book.read(member(1))
         note_units("one figure, rolled up")
         book.read(member(1), live=True)

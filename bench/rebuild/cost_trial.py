@@ -124,13 +124,13 @@ class CostTrial:
         while (current := self._read_job()).passes == 1:
             answer = step({"tenant": "", "job": job.id}, Invocation())
         seconds = time.monotonic() - began
-        derived.units.take_total()
+        derived.budget.take_total()
         # As the estimate assumes: what comes to a shard in one batching window is one batch.
         batch_size = compute_batch_size(self.rate / SHARDS, StreamTraffic().window_seconds)
         pump.shards, pump.batch = SHARDS, round(batch_size)
         pump.run()
         report = roll_up({}, Invocation())
-        written = derived.units.take_total()[1] + report["write_units"]
+        written = derived.budget.take_total()[1] + report["write_units"]
         pump.shards, pump.batch = 1, BATCH
         while not answer["done"]:
             time.sleep(answer["wait"])

@@ -64,11 +64,11 @@ def move_items(store: Table, copy: Table, items: int, changed: int) -> Iterator[
     """Move the table back twice, and compare the figures."""
     began = time.monotonic()
     report = run(store, copy)
-    seconds, units = time.monotonic() - began, store.units
+    seconds, units = time.monotonic() - began, store.budget
     detail = f"{items / seconds:,.0f} items a second"
     million = seconds * MILLION / items
     yield Figure("seconds of a million items", million, "at most", MOST_SECONDS, "s", detail)
-    read = (units.read + copy.units.read) / items
+    read = (units.read + copy.budget.read) / items
     yield Figure("read units an item", read, "at most", MOST_READ)
     written = units.written / changed
     yield Figure("write units an item that differs", written, "at most", MOST_WRITTEN)

@@ -175,7 +175,7 @@ def verify(endpoint: str, items: int, *, repair: bool) -> SizeResult:
     began = time.monotonic()
     asked = VerifyJob("", keys.render_instant(utc_now()), repair=repair)
     job = request_verification(stage.table, asked, LEDGER)
-    stage.table.units.take_total()
+    stage.table.budget.take_total()
     while True:
         invocation = Invocation(120)
         budget = RetryBudget.for_invocation(
@@ -189,7 +189,7 @@ def verify(endpoint: str, items: int, *, repair: bool) -> SizeResult:
     found = find_verification(stage.table)
     if found is None or found.state != "succeeded":
         raise RuntimeError(f"the verification did not end: {found}")
-    more_read, more_written = stage.table.units.take_total()  # after the scan
+    more_read, more_written = stage.table.budget.take_total()  # after the scan
     read = found.counts["read_units"] + more_read
     written = found.counts["write_units"] + more_written
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1_024

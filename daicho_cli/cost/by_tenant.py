@@ -9,7 +9,7 @@ from rich.console import Console
 
 from daicho.storage.table import Table
 from daicho.tenants.quota import Usage
-from daicho.tenants.usage import list_days, list_usage
+from daicho.tenants.usage import UsagePrices, list_days, list_usage, price_usage
 from daicho_cli.cost.prices import Prices
 from daicho_cli.terminal import OptionError, build_table
 
@@ -17,12 +17,6 @@ SHOWN = 10
 """Tenants in the table; the rest is one more row."""
 COLUMNS = ("tenant", "requests", "refused", "read units", "write units", "MB", "dollars")
 REST = "all others"
-
-
-def price_usage(usage: Usage, prices: Prices) -> float:
-    """The dollars of units, requests of the HTTP API and invocations. Storage is not included."""
-    calls = (usage.requests + usage.refused) / 1e6 * (prices.http_million + prices.lambda_million)
-    return prices.price_units(usage.read_units, usage.write_units) + calls
 
 
 def read_period(store: Table, period: str) -> list[tuple[str, Usage]]:
@@ -43,7 +37,7 @@ def build_document(
 ) -> dict[str, Any]:
     """All tenants as plain JSON values."""
     tenants = [
-        {"tenant": name, **usage._asdict(), "dollars": price_usage(usage, prices)}
+        {"tenant": name, **usage._asdict(), "dollars": _price(usage, prices)}
         for name, usage in entries
     ]
     return {"period": period, "region": prices.region, "tenants": tenants}
@@ -60,7 +54,7 @@ def print_period(period: str, entries: Sequence[tuple[str, Usage]], prices: Pric
     for name, usage in rows:
         counts = (usage.requests, usage.refused, usage.read_units, usage.write_units)
         cells = [f"{count:,.0f}" for count in counts]
-        cells += [f"{usage.bytes / 1e6:,.1f}", f"{price_usage(usage, prices):,.4f}"]
+        cells += [f"{usage.bytes / 1e6:,.1f}", f"{_price(usage, prices):,.4f}"]
         table.add_row(name, *cells)
     out.print(table)
     out.print(
@@ -69,3 +63,7 @@ def print_period(period: str, entries: Sequence[tuple[str, Usage]], prices: Pric
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _price(usage: Usage, prices: Prices) -> float:
+    return price_usage(usage, UsagePrices(*(getattr(prices, name) for name in UsagePrices._fields)))

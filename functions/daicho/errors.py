@@ -247,6 +247,17 @@ class ExceedsBounds(Invalid):
         super().__init__(f"{detail}; the limit {limit} is {most:,}", field=field)
 
 
+class OverQuota(Refusal):
+    """The tenant is over its limit of this name (`daicho.runtime.tenant_limits.Limits`)."""
+
+    status = 429
+    type = "over-quota"
+
+    def __init__(self, detail: str, limit: str, seconds: int) -> None:
+        super().__init__(detail, field=limit)
+        self.retry_after = seconds
+
+
 class CheckFailed(Invalid):
     """Rules over several fields do not hold; ``failures`` has each field and the message."""
 

@@ -21,6 +21,7 @@ PAGES = {
     "verify": "Verification",
     "audit": "Audit of the archive",
     "tenants": "Tenants",
+    "usage": "Usage",
     "log": "Log",
 }
 

@@ -12,7 +12,7 @@ from typing import Any
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.runtime.bounds import RequestBounds
 from daicho.runtime.clock import utc_now
-from daicho.storage.capacity import CapacityUnits, MeteredResult
+from daicho.storage.capacity import CapacityUnits, MeteredClient
 from daicho.storage.table import Table
 from daicho.tally import counter_items
 from tests.support.api_client import Answer, Client
@@ -53,7 +53,7 @@ class AttackedApi:
     units: RequestUnits = field(default_factory=RequestUnits)
 
     def __post_init__(self) -> None:
-        client: Any = MeteredResult(self.served.dynamodb, self.units)
+        client: Any = MeteredClient(self.served.dynamodb, self.units)
         table = Table(client, self.served.table.name)
         dependencies = Dependencies(table=lambda *_, **__: table, parallelism=8)
         names = {} if self.bounds is None else vars(self.bounds)

@@ -28,7 +28,7 @@ from daicho.declare.results import (
 )
 from daicho.declare.rules.caller import Caller
 from daicho.declare.stored_objects import SignedRequest
-from daicho.errors import Conflict, Invalid, KeyReused, UnavailableError
+from daicho.errors import Conflict, Invalid, KeyReused, Refusal, UnavailableError
 from daicho.items.mapper import to_item
 from daicho.items.projection import View, ViewPage, build_view, list_attributes
 from daicho.items.readable_items import ReadableItems, check_image, read_each
@@ -497,13 +497,18 @@ class Book:
         """Sign a request that gets the object of an item: valid for an hour."""
         return self._tools.objects.sign_download(item, field)
 
-    def take_consumed(self) -> tuple[float, float]:
-        """Read and write units since the last call, if its table counts them.
+    @property
+    def consumed(self) -> tuple[float, float]:
+        """Read and write units, if its table counts them.
 
         With one unit for each vote, and an estimate of what derives from its writes.
         """
-        read, written = self._table.units.take_total()
-        return read, written + self._votes + self._tools.derived_units
+        budget = self._table.budget
+        return budget.read, budget.written + self._votes + self._tools.derived_units
+
+    def refuse_creations(self, refusal: Refusal) -> None:
+        """Raise ``refusal`` for each item that would be created from now on."""
+        self._table.budget.creation_refusal = refusal
 
     @property
     def has_no_writes(self) -> bool:

@@ -36,9 +36,11 @@ def build(
     ledger = daicho.check_locked(ledger or Ledger.load_newest(settings.lock_file))
     table = OlderWriters(table, ledger, dependencies.sleep).announce_writes(table)
     item_cache, limits = ItemCache(dependencies.now), settings.tenant_limits
-    books = Books(settings, table, once, ledger, item_cache, dependencies)
+    entities = daicho.entities
+    books = Books(settings, table, once, ledger, item_cache, dependencies, entities)
     start = run_inline if dependencies.parallelism == 1 else run_aside
-    quotas = Quotas(once, limits, dependencies.time, start) if limits else None
+    count = books.count_items
+    quotas = Quotas(once, limits, dependencies.time, start, count) if limits else None
     machine = dependencies.machine(settings.job_machine)
     tenants = Tenants(table, item_cache, machine, dependencies.now, quotas)
     archive = ArchiveSource.find(ledger, dependencies.bucket, settings.archive_bucket)

@@ -74,7 +74,7 @@ class PassStep(Generic[On, Job]):
 
         def save_round(scan_round: ScanRound[T]) -> None:
             job.segments = position.to_json()
-            read, written = on.store.units.take_total()
+            read, written = on.store.budget.take_total()
             job.add_counts(**count(scan_round), read_units=read, write_units=written)
             self.save_round()
 

@@ -29,7 +29,7 @@ from daicho.redrive.redrives import MAX_CHOSEN
 from daicho.redrive.set_aside import SetAsideRecord
 from daicho.storage import keys
 from daicho.stream.recount_list import describe_recounts
-from daicho.tenants.usage import list_days, list_usage
+from daicho.tenants.usage import list_days, list_usage, price_usage
 from daicho.verify.job import (
     VerifyJob,
     find_verification,
@@ -274,7 +274,7 @@ def _list_usage(call: Call) -> Reply:
     except ValueError as error:
         raise Invalid(str(error)[:200], field="period") from error
     items = [
-        {"tenant": name, **usage._asdict()}
+        {"tenant": name, **usage._asdict(), "dollars": round(price_usage(usage), 6)}
         for name, usage in list_usage(tools.store, days)[:MAX_TENANTS]
     ]
     return reply_page(items, None, period=period)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, field
+from dataclasses import asdict, astuple, field
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.token_claims import TENANT
@@ -22,16 +22,18 @@ class Limits:
     """What one tenant may consume a second: requests, read units, write units.
 
     ``burst_seconds``: the tenant may consume at once what it may consume in so many seconds.
+    ``items``: the most items that it may have, of the entities that count all of theirs.
     """
 
     requests: int = 1_000
     read_units: int = 10_000
     write_units: int = 10_000
     burst_seconds: int = 1
+    items: int = 100_000_000
 
     def list_problems(self) -> Iterator[str]:
         """What is wrong with these limits, in words."""
-        for name, value in zip((*RATES, "burst_seconds"), astuple(self), strict=True):
+        for name, value in asdict(self).items():
             if not isinstance(value, int) or value < 1:
                 yield f"{name} is {value!r}, not a number from 1"
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from math import ceil
 from typing import TypeVar
 
-from daicho.errors import ExceedsBounds
+from daicho.errors import ExceedsBounds, Refusal
 from daicho.runtime.bounds import UNBOUNDED, RequestBounds
 from daicho.storage.capacity import READ_UNIT_BYTES, WRITE_UNIT_BYTES, CapacityUnits
 
@@ -31,22 +31,26 @@ DOCUMENT_WRITE_UNITS, DOCUMENT_READ_UNITS = 40, 20
 """What a document's head, its marks and its transaction take besides its sections."""
 
 
-class RequestBudget:
-    """What a request has taken of its bounds; threads may share it."""
+class RequestBudget(CapacityUnits):
+    """What a request has taken of its bounds; threads may share it.
 
-    def __init__(self, bounds: RequestBounds = UNBOUNDED, units: CapacityUnits | None = None):
-        self.bounds, self.units = bounds, units or CapacityUnits()
-        self._reserved = 0.0
+    ``creation_refusal``: why it may create no item, if it may not.
+    """
+
+    creation_refusal: Refusal | None = None
+
+    def __init__(self, bounds: RequestBounds = UNBOUNDED) -> None:
+        self.bounds, self.read, self.written, self._reserved = bounds, 0.0, 0.0, 0.0
 
     @property
     def unread(self) -> float:
         """The read units that are left."""
-        return self.bounds.read_units - self.units.read - self._reserved
+        return self.bounds.read_units - self.read - self._reserved
 
     @property
     def unwritten(self) -> float:
         """The write units that are left."""
-        return self.bounds.write_units - self.units.written
+        return self.bounds.write_units - self.written
 
     def try_live(self, read: Callable[[], T], units: float = LIVE_UNITS) -> T | None:
         """What ``read`` adds up now, of at least so many units; None if it would exceed the budget.
@@ -93,7 +97,7 @@ class RequestBudget:
             ExceedsBounds: names the limit.
         """
         if units > self.unwritten:
-            detail = f"this takes {ceil(self.units.written + units):,} write units"
+            detail = f"this takes {ceil(self.written + units):,} write units"
             raise ExceedsBounds(detail, "write_units", self.bounds.write_units)
 
     def count_items(self, *, consistent: bool, is_page: bool = False) -> int:

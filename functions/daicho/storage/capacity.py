@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from daicho.storage.tenant_guard import TenantGuard
 
 WRITE_UNIT_BYTES, READ_UNIT_BYTES = 1024, 4096
 """Source: "DynamoDB item sizes and formats", Amazon DynamoDB Developer Guide."""
-WRITES = frozenset(
-    {
-        *("put_item", "update_item", "delete_item"),
-        *("batch_write_item", "batch_execute_statement", "transact_write_items"),
-    }
-)
+OPERATIONS = {
+    name.lower().replace(" ", "_"): name.replace(" ", "")
+    for name in (
+        *("Get Item", "Batch Get Item", "Query", "Scan", "Put Item", "Update Item", "Delete Item"),
+        *("Transact Write Items", "Batch Write Item", "Batch Execute Statement"),
+    )
+}
+"""The methods of a client of DynamoDB that `Table` calls, and the operation of each."""
+WRITES = frozenset(OPERATIONS) - {"get_item", "batch_get_item", "query", "scan"}
 
 
 class CapacityUnits:
@@ -22,17 +28,20 @@ class CapacityUnits:
     The units of a refused condition are not included: DynamoDB bills but does not report them.
     """
 
+    _lock = Lock()  # of all: each request has units of its own, and holds it for an addition
+
     def __init__(self) -> None:
         self.read = self.written = 0.0
-        self._lock = Lock()
 
     def add(self, request: str, answer: Mapping[str, Any]) -> None:
         """Count the units that an answer reports for its request."""
         consumed = answer.get("ConsumedCapacity")
-        if type(consumed) is dict:  # the usual case: each request of the API counts its units
+        if not consumed:
+            return
+        if type(consumed) is dict:
             units = float(consumed.get("CapacityUnits", 0.0))
         else:
-            units = sum(float(entry.get("CapacityUnits", 0.0)) for entry in consumed or ())
+            units = sum(float(entry.get("CapacityUnits", 0.0)) for entry in consumed)
         with self._lock:
             if request in WRITES:
                 self.written += units
@@ -47,29 +56,27 @@ class CapacityUnits:
         return totals
 
 
+class MeteredClient:
+    """A client of DynamoDB that requests and counts the units of each request.
+
+    ``guard``: judges each request before it is sent.
+    """
+
+    def __init__(self, client: Any, units: CapacityUnits, guard: TenantGuard | None = None) -> None:
+        self._client, self._units, self._guard = client, units, guard
+
+
 def _define_request(name: str) -> Callable[..., Any]:
-    def metered(self: MeteredResult, **parameters: Any) -> Any:
+    def request(self: MeteredClient, **parameters: Any) -> Any:
+        if self._guard is not None:
+            self._guard.check(name, parameters)
         parameters["ReturnConsumedCapacity"] = "TOTAL"
         answer = getattr(self._client, name)(**parameters)
         self._units.add(name, answer)
         return answer
 
-    return metered
+    return request
 
 
-class MeteredResult:
-    """A client of DynamoDB that requests and counts the units of each request."""
-
-    def __init__(self, client: Any, units: CapacityUnits) -> None:
-        self._client, self._units = client, units
-
-    get_item = _define_request("get_item")
-    batch_get_item = _define_request("batch_get_item")
-    query = _define_request("query")
-    scan = _define_request("scan")
-    put_item = _define_request("put_item")
-    update_item = _define_request("update_item")
-    delete_item = _define_request("delete_item")
-    transact_write_items = _define_request("transact_write_items")
-    batch_write_item = _define_request("batch_write_item")
-    batch_execute_statement = _define_request("batch_execute_statement")
+for _name in OPERATIONS:
+    setattr(MeteredClient, _name, _define_request(_name))

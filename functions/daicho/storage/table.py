@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from daicho.errors import ExceedsBounds, UnprocessedError
 from daicho.runtime.bounds import RequestBounds
@@ -21,7 +21,7 @@ from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import AttributeValue, Image
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
 from daicho.storage.budget import INDEX_ROW_BYTES, KEY_INDEXES, RequestBudget
-from daicho.storage.capacity import WRITES, CapacityUnits, MeteredResult
+from daicho.storage.capacity import WRITES, MeteredClient
 from daicho.storage.direct.client import DirectClient
 from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import (
@@ -75,13 +75,12 @@ class Table:
         self,
         client: DynamoDBClient,
         name: str,
-        units: CapacityUnits | None = None,
         budget: RequestBudget | None = None,
     ) -> None:
         self._client = client
-        self.name = name
-        self.units = units or CapacityUnits()
-        self.budget = budget or RequestBudget(units=self.units)
+        self._unguarded: Any = client
+        self._guard: TenantGuard | None = None
+        self.name, self.budget = name, budget or RequestBudget()
 
     def get(
         self, key: ItemKey, *, consistent: bool = False, attributes: Sequence[str] = ()
@@ -286,7 +285,7 @@ class Table:
     def with_announcement(self, announce: Callable[[], None]) -> Table:
         """The same table; ``announce`` is called before each request that writes."""
         client: Any = _AnnouncingClient(self._client, announce)
-        return Table(client, self.name, self.units, self.budget)
+        return Table(client, self.name, self.budget)
 
     def for_tenant(self, tenant: str, shared: frozenset[str]) -> Table:
         """The same table for the requests of one tenant.
@@ -295,21 +294,22 @@ class Table:
         names a partition that is neither of the tenant nor in ``shared``.
         """
         own = copy(self)
-        own._client = cast("DynamoDBClient", TenantGuard(self._client, tenant, shared))
+        own._guard = TenantGuard(tenant, shared)
+        client: Any = MeteredClient(self._unguarded, self.budget, own._guard)
+        own._client = client
         return own
 
     def with_metering(self) -> Table:
-        """The same table, whose ``units`` count what its requests take."""
-        units = CapacityUnits()
-        client: Any = MeteredResult(self._client, units)
-        return Table(client, self.name, units)
+        """The same table, whose ``budget`` counts what its requests take."""
+        budget = RequestBudget()
+        client: Any = MeteredClient(self._client, budget)
+        return Table(client, self.name, budget)
 
     def with_bounds(self, bounds: RequestBounds) -> Table:
         """The same table for one request of the API, which may not take more than ``bounds``."""
-        own, units = object.__new__(type(self)), CapacityUnits()  # each request needs one
-        client = MeteredResult(self._client, units)
-        vars(own).update(vars(self))
-        vars(own).update(_client=client, units=units, budget=RequestBudget(bounds, units))
+        own, budget = object.__new__(type(self)), RequestBudget(bounds)  # each request needs one
+        client = MeteredClient(self._unguarded, budget, self._guard)
+        vars(own).update(vars(self), _client=client, budget=budget)
         return own
 
     def batch_write(

@@ -1,4 +1,4 @@
-"""A client of DynamoDB for the requests of one tenant: it sends none about items of another one.
+"""The guard of the requests of one tenant: none about items of another one is sent.
 
 This is the second line of isolation; the first one is that keys are made from the tenant of the
 token. It finds what a session policy with ``dynamodb:LeadingKeys`` would find, and index keys of
@@ -21,30 +21,30 @@ class ForeignPartitionError(RuntimeError):
 
 
 class TenantGuard:
-    """A client of DynamoDB that refuses requests with a partition key of another tenant.
+    """Refuses requests with a partition key of another tenant.
 
     ``shared``: partition keys that are no tenant's own.
     """
 
-    def __init__(self, client: Any, tenant: str, shared: frozenset[str]) -> None:
-        self._client, self._tenant, self._shared = client, tenant, shared
+    def __init__(self, tenant: str, shared: frozenset[str]) -> None:
+        self._tenant, self._shared = tenant, shared
         self._own = keys.render_prefix(tenant)
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name not in _LISTERS:  # also a copy that is made without `__init__`
-            raise AttributeError(name)
-        client, own, shared, list_partitions = self._client, self._own, self._shared, _LISTERS[name]
+    def check(self, name: str, parameters: Parameters) -> None:
+        """Judge a request by the name of the client's method.
 
-        def send_own(**parameters: Any) -> Any:
-            for partition in list_partitions(parameters):
-                if not partition.startswith(own) and partition not in shared:
-                    raise ForeignPartitionError(
-                        f"{name} for the tenant {self._tenant} names the partition {partition}"
-                    )
-            return getattr(client, name)(**parameters)
-
-        self.__dict__[name] = send_own  # found without this method from now on
-        return send_own
+        Raises:
+            ForeignPartitionError: it is about items of another tenant, or it may be.
+        """
+        list_partitions = _LISTERS.get(name)
+        if list_partitions is None:
+            raise ForeignPartitionError(f"{name} has no place in a request of {self._tenant}")
+        own, shared = self._own, self._shared
+        for partition in list_partitions(parameters):
+            if not partition.startswith(own) and partition not in shared:
+                raise ForeignPartitionError(
+                    f"{name} for the tenant {self._tenant} names the partition {partition}"
+                )
 
 
 def _list_of_action(action: Parameters) -> Sequence[str]:
@@ -81,5 +81,4 @@ _LISTERS: Mapping[str, Callable[[Parameters], Sequence[str]]] = {
     "batch_write_item": _list_of_writes,
     "transact_write_items": _list_of_transaction,
 }
-"""By request: the partition keys in it. Whatever is not in here has no place in a tenant's request,
-such as a scan."""
+"""By request: the partition keys in it. Whatever is not in here is refused, such as a scan."""

@@ -217,7 +217,7 @@ class Rollup:
             StoreError: what is dirty cannot be read.
         """
         settled = self.get_settled_shards()
-        self.store.units.take_total()
+        self.store.budget.take_total()
         partitions = remember_shards(self.store, self.dirty_shards)
         dirty = find_dirty_tallies(self.store, partitions, self._is_disabled)
         queue = FairQueue(dirty.tallies.values())
@@ -232,7 +232,7 @@ class Rollup:
 
         threads = range(min(self.threads, len(dirty.tallies)))
         turns = [turn for done in self._map(take_turns, threads) for turn in done]
-        read, written = self.store.units.take_total()
+        read, written = self.store.budget.take_total()
         return RollupReport(
             rolled=sum(turn.is_done and not turn.failed and not turn.late for turn in turns),
             failed=sum(turn.failed for turn in turns),

@@ -22,12 +22,14 @@ from daicho.runtime.tenant_limits import RATES, Limits
 from daicho.storage.attributes import Image, from_value
 
 MICROSECONDS = 1_000_000
-MIN_DEBT, MAX_DEBT = 20, 100
-"""A process adds its debt to the record after a fiftieth of the requests of a burst, but between
-these numbers. An addition takes one write unit, and another one if the record is not as expected:
-at most 0.1 for each request."""
 DEBT_SHARE = 10
-"""This part of a burst is added too, after however few requests."""
+"""A process adds its debt to the record after this part of a burst."""
+MIN_DEBT, MAX_DEBT = 20, 100
+"""But after so many requests at least and at most. An addition takes one write unit, and another
+one if the record is not as expected: at most 0.1 for each request."""
+RECOUNT_MIN_S, RECOUNT_MAX_S = 5.0, 300.0
+"""After so many seconds the items of a tenant are counted again: at the latest when it could have
+reached its limit since, if it wrote as much as it may."""
 
 
 class Usage(NamedTuple):
@@ -67,17 +69,17 @@ class Account:
 
     ``day``: that of the record which is known; empty if none is. ``is_due``: the debt is worth a
     request that adds it to the record. ``refused``: the requests since the last addition.
+    ``items``: as counted last; they are counted again from ``recount_at``.
     """
 
     def __init__(self, limits: Limits) -> None:
         self.limits, self.day, self.is_due, self.is_sending = limits, "", False, False
-        self.refused = 0
+        self.refused, self.items, self.recount_at = 0, 0, 0.0
         self._rates = (limits.requests, limits.read_units, limits.write_units)
         self._costs = tuple(MICROSECONDS / rate for rate in self._rates)
         self._burst = limits.burst_seconds * MICROSECONDS
         most = [rate * limits.burst_seconds / DEBT_SHARE for rate in self._rates]
-        requests = min(MAX_DEBT, max(MIN_DEBT, most[0] * DEBT_SHARE / 50))
-        self.max_debt = (requests, most[1], most[2])
+        self.max_debt = (min(MAX_DEBT, max(MIN_DEBT, most[0])), most[1], most[2])
         self._debt: list[Any] = [0, 0.0, 0.0, 0]
         self._until, self._known = [0.0, 0.0, 0.0], [0, 0, 0]
         self._now = 0.0
@@ -91,6 +93,17 @@ class Account:
         furthest = max(until)
         seconds = ceil((furthest - most) / MICROSECONDS)
         return Excess(RATES[until.index(furthest)], seconds)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the tenant has as many items as it may have."""
+        return self.items >= self.limits.items
+
+    def learn_items(self, items: int, now: float) -> None:
+        """Take over a count of the items."""
+        room_s = (self.limits.items - items) / self.limits.write_units
+        seconds = min(RECOUNT_MAX_S, max(RECOUNT_MIN_S, room_s))
+        self.items, self.recount_at = items, now + seconds * MICROSECONDS
 
     def charge(self, requests: int, reads: float, writes: float, size: int) -> None:
         """Add what was consumed, at the time of the last `find_excess`, to the debt."""

@@ -2,7 +2,8 @@
 
 A process that has let enough through adds it to the record, in a thread: the request that is being
 answered waits for nothing, and never fails by it. A process that has not added anything yet knows
-nothing, and lets a tenant pass until then.
+nothing, and lets a tenant pass until then. After an addition it counts the stored items, if the
+tenant may have reached its limit.
 """
 
 from __future__ import annotations
@@ -12,17 +13,19 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from math import ceil
 from operator import add
 from threading import Lock
 
 from daicho.errors import ConditionFailedError, StoreError
 from daicho.layout.tenant_items import build_usage_index_key, build_usage_key
 from daicho.runtime.metrics import emit
-from daicho.runtime.tenant_limits import Limits, TenantLimits
+from daicho.runtime.tenant_limits import TenantLimits
 from daicho.storage.attributes import Image
 from daicho.storage.table import Table
 from daicho.tenants.quota import (
     MICROSECONDS,
+    RECOUNT_MIN_S,
     Account,
     Excess,
     Usage,
@@ -59,6 +62,7 @@ class Quotas:
 
     ``table``: its client sends a request once, because an addition that is repeated counts twice.
     ``now``: the time, in seconds since 1970. ``start`` does the work that no request waits for.
+    ``count``: the items that a tenant has stored.
     """
 
     def __init__(
@@ -67,8 +71,10 @@ class Quotas:
         limits: TenantLimits,
         now: Callable[[], float],
         start: Callable[[Callable[[], None]], None] = run_aside,
+        count: Callable[[str], int] = lambda _: 0,
     ) -> None:
         self._table, self._limits, self._now, self._start = table, limits, now, start
+        self._count = count
         self._accounts: dict[str, Account] = {}
         self._lock = Lock()
 
@@ -80,7 +86,8 @@ class Quotas:
             excess = account.find_excess(now * MICROSECONDS)
             if excess is not None:
                 account.refused += 1
-            sends = account.is_due and not account.is_sending
+            is_recounted = account.is_full and now * MICROSECONDS >= account.recount_at
+            sends = (account.is_due or is_recounted) and not account.is_sending
             if sends:
                 account.is_sending = True
         if sends:
@@ -93,21 +100,29 @@ class Quotas:
             account = self._accounts.get(tenant) or self._open_account(tenant)
             account.charge(requests, reads, writes, size)
 
-    def read(self, tenant: str) -> tuple[Limits, tuple[int, ...], str, Usage]:
-        """The limits, what may be consumed at once now, the day, and what was consumed on it.
+    def find_full(self, tenant: str) -> Excess | None:
+        """Why a tenant may not create an item, if it may not. This reads nothing."""
+        account = self._accounts.get(tenant)
+        if account is None or not account.is_full:
+            return None
+        return Excess("items", ceil(RECOUNT_MIN_S))
+
+    def read(self, tenant: str) -> tuple[Account, tuple[int, ...], str, Usage]:
+        """The account, what may be consumed at once now, the day, and what was consumed on it.
 
         What other processes have not added yet is missing.
         """
         now = self._now()
         day = _find_day(now).isoformat()
-        record = self._table.get(build_usage_key(tenant, day))
+        record, items = self._table.get(build_usage_key(tenant, day)), self._count(tenant)
         with self._lock:
             account = self._accounts.get(tenant) or self._open_account(tenant)
+            account.learn_items(items, now * MICROSECONDS)
             if record is not None:
                 account.learn(record, day)
             available = account.list_available(now * MICROSECONDS)
             usage = Usage(*map(add, Usage.from_image(record or {}), account.debt))
-        return account.limits, available, day, usage
+        return account, available, day, usage
 
     def _open_account(self, tenant: str) -> Account:
         if len(self._accounts) >= MAX_ACCOUNTS:
@@ -121,8 +136,9 @@ class Quotas:
         day = date.isoformat()
         with self._lock:
             debt, moves, known = account.take_debt()
+            counts = (debt.write_units or account.is_full) and now >= account.recount_at
             new = None if account.day == day else _build_new(tenant, date)
-        record = None
+        record, items = None, account.items
         try:
             for _ in range(ATTEMPTS):
                 addition = build_addition(known, moves, debt, now, new)
@@ -133,6 +149,7 @@ class Quotas:
                 except ConditionFailedError as refused:
                     new = None if refused.item else _build_new(tenant, date)
                     known = read_until(refused.item) if refused.item else known
+            items = self._count(tenant) if counts else items
         except StoreError:
             record = None
         finally:
@@ -140,6 +157,8 @@ class Quotas:
                 account.is_sending = False
                 if record is not None:
                     account.learn(record, day)
+                if counts:
+                    account.learn_items(items, now)
         if record is None:
             emit({FAILED_METRIC: 1})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator, Sequence
 from operator import add
+from typing import NamedTuple
 
 from daicho.layout.tenant_items import build_usage_key, render_usage_list
 from daicho.storage import keys
@@ -16,6 +17,25 @@ DAY = "2026-11-30"
 """An example of a day."""
 WRITE_PRICE = 5
 """The price of a write unit in that of a read unit (on-demand capacity in each Region)."""
+
+
+class UsagePrices(NamedTuple):
+    """The dollars of a million of each; by default in us-east-1."""
+
+    read_million: float = 0.125
+    write_million: float = 0.625
+    http_million: float = 1.0
+    lambda_million: float = 0.2
+
+
+US_EAST_1 = UsagePrices()
+
+
+def price_usage(usage: Usage, prices: UsagePrices = US_EAST_1) -> float:
+    """The dollars of units, requests of the HTTP API and invocations. Storage is not included."""
+    units = usage.read_units * prices.read_million + usage.write_units * prices.write_million
+    calls = (usage.requests + usage.refused) * (prices.http_million + prices.lambda_million)
+    return (units + calls) / 1e6
 
 
 def list_days(period: str) -> list[str]:

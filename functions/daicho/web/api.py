@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from daicho.declare.rules.caller import Caller
+from daicho.errors import OverQuota
 from daicho.query.access import Access
 from daicho.runtime.bounds import UNBOUNDED, RequestBounds
 from daicho.runtime.token_claims import COGNITO_CLAIMS, ClaimNames
 from daicho.web.console.pages import ConsolePages
 from daicho.web.http.pattern_examples import collect_pattern_examples
-from daicho.web.http.problems import HttpError
 from daicho.web.http.request import HttpRequest
 from daicho.web.http_api import HttpApi
 from daicho.web.openapi.pages import PUBLIC_FOLDERS, PUBLIC_PATHS, ApiPages
@@ -91,7 +91,7 @@ class Api(HttpApi):
         if self._quotas is None:
             return
         if excess := self._quotas.check(tenant):
-            raise _refuse_excess(excess)
+            raise _build_refusal(excess)
         incoming.consumption.is_admitted = True
 
     def answer(self, request: HttpRequest) -> Reply:
@@ -116,6 +116,8 @@ class Api(HttpApi):
         book = self._open_caller_book(self._open_access(caller))
         if self._quotas is not None:
             request.consumption.books.append(book)
+            if excess := self._quotas.find_full(caller.tenant):
+                book.refuse_creations(_build_refusal(excess))
         return book
 
     def _open_session(self, request: HttpRequest) -> TenantSession:
@@ -130,8 +132,7 @@ class Api(HttpApi):
         return Access(caller, self._access_rules, self._lineage)
 
 
-def _refuse_excess(excess: Excess) -> HttpError:
+def _build_refusal(excess: Excess) -> OverQuota:
     name, seconds = excess.limit, excess.seconds
     detail = f"the tenant is over its limit of {name.replace('_', ' ')}: wait for {seconds} s"
-    headers = {"Retry-After": str(seconds)}
-    return HttpError(429, detail, [(name, "is over the limit")], headers, "over-quota")
+    return OverQuota(detail, name, seconds)

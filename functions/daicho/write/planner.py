@@ -380,8 +380,10 @@ class ItemPlanner:
             ttl = compute_ttl(plan, {**image, **kept}, now)
             image = {name: value for name, value in image.items() if name != "ttl"}
             image |= {} if ttl is None else {"ttl": ttl}
-        bounds = self.key_resolver.table.budget.bounds
-        derived_units = field_changes.check_image(plan, image, bounds, predecessor)
+        budget = self.key_resolver.table.budget
+        if predecessor is None and budget.creation_refusal is not None:
+            raise budget.creation_refusal
+        derived_units = field_changes.check_image(plan, image, budget.bounds, predecessor)
         if events := self.key_resolver.ledger.events.get(plan.name):
             check_published_size(events, image)
         key = get_key(image)

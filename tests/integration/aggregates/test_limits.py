@@ -92,9 +92,9 @@ def test_a_tally_with_more_slots_than_a_query_page_is_exact(table: Table, table_
 
     expected = sum(range(SLOTS))
     book = Book(table, LEDGER, "acme")
-    table.units.take_total()
+    table.budget.take_total()
     assert book.read(Play.of_song("a"), live=True).items == expected
-    read_units = table.units.take_total()[0]
+    read_units = table.budget.take_total()[0]
     assert (
         0.95 * size / 4096 <= read_units <= 1.1 * size / 4096 + 3
     )  # the cost grows with the slots

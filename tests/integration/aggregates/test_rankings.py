@@ -171,7 +171,7 @@ def test_figures_read_a_page_of_each_shard_and_no_more(
     Book(metered, LEDGER, "acme").top(top("spread"), limit=10)
     assert wanted
     watermark = 1.0  # once a minute, with the cache of a function instance
-    assert metered.units.take_total() == (5 * 0.5 + 10 * 0.5 + watermark, 0.0)
+    assert metered.budget.take_total() == (5 * 0.5 + 10 * 0.5 + watermark, 0.0)
 
 
 @pytest.mark.parametrize("aggregate", AGGREGATES)

@@ -61,6 +61,7 @@ IN_WORDS = (
     r"the end of the range is before its beginning|since is not before until",
     r"(greater|less) than (or equal to )?\d{4}-",  # limits of instants
     r"such as 2026-|no day|no month|2026-11-21|no time",  # 30 February
+    r"a keyword has at most 5 words|a year from 1 to 9999 UTC",
     r"different names",  # in the form NFC
     r"no such candidate|may vote|the archive|none of an archived item",
     r"at most \d+ (digits|places|bytes)|takes? \d+ bytes|does not fit|digits",

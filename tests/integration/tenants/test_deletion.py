@@ -168,12 +168,12 @@ def test_who_may_and_what_is_answered(deployment: Deployment) -> None:
     assert admin.good("GET", where)["state"] == "succeeded"
     assert other.good("GET", "/contacts")["items"][0]["name"] == "Mika"
     # Asked once more, it reads the table of all again only after a day.
-    proven, units = admin.good("GET", where), deployment.table.units.take_total()
+    proven, units = admin.good("GET", where), deployment.table.budget.take_total()
     for _ in range(20):
         deployment.now += dt.timedelta(hours=1)
         assert admin.good("DELETE", "/tenant") == proven
     assert list(deployment.machine.started)[-1].endswith("-1")
-    assert sum(deployment.table.units.take_total()) < 200, units
+    assert sum(deployment.table.budget.take_total()) < 200, units
     zombie(deployment, 1)
     deployment.now += dt.timedelta(hours=5)
     assert admin("DELETE", "/tenant").headers["Location"] == where

@@ -111,9 +111,9 @@ def test_what_a_key_costs(served: Served) -> None:
     client.good("GET", "/artists?name=x")  # whether the tenant is closed is known for a while
     taken = []
     for headers in ({}, {"idempotency_key": "a"}, {"idempotency_key": "a"}):
-        table.units.take_total()
+        table.budget.take_total()
         client.good("POST", "/artists", {"name": "x"}, **headers)
-        taken.append(table.units.take_total())
+        taken.append(table.budget.take_total())
     assert taken == [(0.0, 1.0), (2.0, 4.0), (1.0, 0.0)]
 
 

@@ -16,7 +16,7 @@ from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
 from daicho.runtime.tenant_limits import Limits, TenantLimits
 from daicho.storage.table import Table
-from daicho.tenants.quota import MAX_DEBT
+from daicho.tenants.quota import MAX_DEBT, MIN_DEBT
 from daicho.tenants.quotas import FAILED_METRIC
 from tests.support.api_client import STAFF, Answer, Client
 from tests.support.deployment import Served, serving_on
@@ -24,7 +24,7 @@ from tests.support.metric_lines import read_values
 from tests.support.sample_project import DOMAIN_PACKAGE, LEDGER
 from tests.support.stream_pump import environment
 
-LIMITS = TenantLimits(Limits(), {"attacker": Limits(50, burst_seconds=1)})
+LIMITS = TenantLimits(Limits(), {"attacker": Limits(50), "collector": Limits(items=2)})
 
 
 class CountedClient:
@@ -88,6 +88,30 @@ def test_an_attacker_is_refused_before_anything_is_read_and_a_victim_is_not(
     assert refused.fields == {"requests"}
     assert attacker("GET", "/openapi.json").status == 200
     assert victim("POST", "/artists", {"name": "Kate"}).status == 201
+
+
+def test_fifty_requests_a_second_of_an_attacker_do_not_refuse_a_victim(served: Served) -> None:
+    limits = TenantLimits(Limits(20), {"attacker": Limits(20, burst_seconds=2)})
+    settings = environment(
+        served.table.name, DOMAIN_PACKAGE=DOMAIN_PACKAGE, TENANT_LIMITS=limits.render()
+    )
+    client: Any = served.dynamodb
+    began, sent, seconds = time.time(), 0, 20
+    dependencies = Dependencies(
+        table=lambda name, **_: Table(client, name), time=lambda: began + sent / 50, parallelism=1
+    )
+    processes = [api.build(settings, LEDGER, dependencies) for _ in range(2)]
+    statuses = Counter[tuple[str, int]]()
+    while sent < 50 * seconds:
+        for tenant in ("attacker", "victim") if sent % 10 == 0 else ("attacker",):
+            answer = Client(processes[sent % 2], tenant)("GET", "/artists?name=ka")
+            statuses[tenant, answer.status] += 1
+        sent += 1
+    assert statuses["victim", 200] == 5 * seconds
+    assert statuses.keys() == {("attacker", 200), ("attacker", 429), ("victim", 200)}
+    # A rate, a burst, and a debt of each process.
+    most = 20 * (seconds + 2) + 2 * (MIN_DEBT + 1)
+    assert 20 * seconds <= statuses["attacker", 200] <= most, statuses
 
 
 def test_the_limits_show_what_is_left_and_what_was_consumed(handler: Handler) -> None:
@@ -155,6 +179,26 @@ def test_a_quota_that_cannot_be_added_to_refuses_nothing(
     for _ in range(2 * MAX_DEBT + 2):
         assert client("GET", "/artists?name=ka").status == 200
     assert read_values(capsys.readouterr().out)[FAILED_METRIC] == 1
+
+
+def test_a_tenant_with_as_many_items_as_it_may_have_creates_none(
+    served: Served, handler: Handler
+) -> None:
+    client = Client(handler, "collector", STAFF)
+    paths = [client("POST", "/contacts", {"name": "Ada"}).headers["Location"] for _ in range(2)]
+    served.catch_up()
+    assert client.good("GET", "/limits")["items"] == {"most": 2, "stored": 2}
+    for path, body in (("/contacts", {"name": "Eve"}), ("/artists", {"name": "Kate"})):
+        refused = client("POST", path, body)
+        assert (refused.status, refused.headers["Retry-After"]) == (429, "5")
+        assert refused.json["type"] == "/problems/over-quota"
+        assert refused.fields == {"items"}
+    assert client("PUT", "/documents/d", {"title": "a", "sections": {"s": 1}}).status == 429
+    assert client("PATCH", paths[0], {"name": "Eve"}).status == 200
+    assert client("DELETE", paths[1]).status == 204
+    served.catch_up()
+    assert client.good("GET", "/limits")["items"] == {"most": 2, "stored": 1}
+    assert client("POST", "/contacts", {"name": "Eve"}).status == 201
 
 
 def test_without_limits_there_are_no_quotas(served: Served) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from daicho.storage.capacity import CapacityUnits, MeteredResult
+from daicho.storage.capacity import CapacityUnits, MeteredClient
 
 
 class Client:
@@ -25,7 +25,7 @@ class Client:
 def test_reads_and_writes_are_counted_apart_and_begin_anew() -> None:
     units = CapacityUnits()
     client = Client({"TableName": "t", "CapacityUnits": 1.5})
-    metered = MeteredResult(client, units)
+    metered: Any = MeteredClient(client, units)
     metered.query(TableName="t")
     metered.get_item(TableName="t")
     metered.update_item(TableName="t")

@@ -80,7 +80,7 @@ def test_an_item_in_an_index_of_another_tenant_is_not_written(name: str) -> None
 def test_what_has_no_place_in_a_request_of_a_tenant_is_not_there() -> None:
     own = guard_table(MemoryTable(), "acme")
     for send in (lambda: own.scan(Scan()), lambda: own.insert_batch([to_image({"PK": "acme#x"})])):
-        with pytest.raises(AttributeError):
+        with pytest.raises(ForeignPartitionError):
             send()
 
 

@@ -13,9 +13,10 @@ from daicho.operations.routes import build_operations
 from daicho.runtime.tenant_limits import Limits, TenantLimits
 from daicho.tenants.quota import MIN_DEBT, Usage
 from daicho.tenants.quotas import Quotas, run_inline
-from daicho.tenants.usage import list_days, list_usage
+from daicho.tenants.usage import UsagePrices, list_days, list_usage
 from daicho.web.http.operation import Call
 from daicho_cli.aws import Connection
+from daicho_cli.cost.prices import load_prices
 from daicho_cli.main import app
 from tests.support.memory_stores import MemoryTable
 
@@ -98,6 +99,10 @@ def test_operators_see_ten_tenants(table: MemoryTable) -> None:
     page = json.loads(answer(Call(session, {"period": None})).body or "")
     assert page["period"] == "2026-11-29"
     assert [item["tenant"] for item in page["items"]] == [f"t{n}" for n in range(11, 1, -1)]
+    prices = load_prices("us-east-1")
+    assert UsagePrices() == tuple(getattr(prices, name) for name in UsagePrices._fields)
+    dollars = page["items"][0].pop("dollars")
+    assert dollars == pytest.approx((110 * 0.125 + 220 * 0.625 + MIN_DEBT * 1.2) / 1e6, abs=1e-6)
     assert page["items"][0] == {
         **{"tenant": "t11", "requests": MIN_DEBT, "read_units": 110, "write_units": 220},
         **{"bytes": 100 * MIN_DEBT, "refused": 0},

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache, lru_cache, partial
 from typing import Any
 
 from daicho.book.book import Book
+from daicho.declare.domain import find_total_count
+from daicho.declare.entity import Entity
+from daicho.declare.queries import TotalQuery
+from daicho.errors import BeingBuilt
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import Ledger
 from daicho.query.access import Access
@@ -31,6 +36,7 @@ class Books:
         ledger: Ledger,
         item_cache: ItemCache,
         dependencies: Dependencies,
+        entities: Iterable[type[Entity]],
     ) -> None:
         """``once``: the table, with a client that repeats nothing."""
         self._bounds, self._ledger = settings.bounds, ledger
@@ -46,6 +52,7 @@ class Books:
             )
 
         self._table, self._find_counters = table, find_counters
+        self._list_counts = cache(lambda: [*_list_counts(entities)])
 
     def open(self, access: Access) -> Book:
         """The book of a caller: it reaches the items of one tenant, and keeps to the bounds."""
@@ -53,3 +60,21 @@ class Books:
         table = guard_table(self._table, tenant).with_bounds(self._bounds)
         counters = self._find_counters(tenant)
         return self._new_book(table, self._ledger, tenant, access=access, counter_settings=counters)
+
+    def count_items(self, tenant: str) -> int:
+        """The items of a tenant, of the entities that count all of theirs, as rolled up.
+
+        Raises:
+            StoreError: the table does not answer.
+        """
+        book, items = self._new_book(guard_table(self._table, tenant), self._ledger, tenant), 0
+        for query in self._list_counts():
+            with suppress(BeingBuilt):
+                items += book.read(query).items
+        return items
+
+
+def _list_counts(entities: Iterable[type[Entity]]) -> Iterator[TotalQuery]:
+    for entity in entities:
+        if (count := find_total_count(entity)) is not None:
+            yield TotalQuery(entity, count, (), ())

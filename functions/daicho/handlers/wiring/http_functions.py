@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from aws_lambda_powertools import Logger
-from aws_lambda_powertools.logging import correlation_paths, utils
+from aws_lambda_powertools.logging import utils
 
 from daicho.handlers.wiring.invocation import Context, Handler
 from daicho.runtime.start_up import pause_garbage_collection
@@ -26,8 +26,9 @@ def with_telemetry(answer: Handler, *, traced: bool) -> Handler:
     logger = Logger()
     utils.copy_config_to_registered_loggers(source_logger=logger, include={"daicho"})
 
-    @logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_HTTP)
+    @logger.inject_lambda_context
     def handler(event: Mapping[str, Any], context: Context) -> dict[str, Any]:
+        logger.set_correlation_id(event["requestContext"].get("requestId"))
         return answer(event, context)
 
     seen: Handler = TracedHandler(handler) if traced else handler

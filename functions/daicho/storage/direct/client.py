@@ -18,6 +18,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.exceptions import ClientError
 
 from daicho.runtime.metrics import emit_throttle
+from daicho.storage.capacity import OPERATIONS
 from daicho.storage.direct.answers import encode_request, is_throttled, read_answer, read_refusal
 from daicho.storage.direct.handover import HandoverSession, Outcome
 from daicho.storage.direct.template import RequestTemplate
@@ -25,7 +26,7 @@ from daicho.storage.direct.tracing import get_patched, is_botocores, unwrap, wra
 
 RETRY_QUOTA = 500
 """The capacity of botocore's retry quota: so many successes fill it (`botocore.retries.quota`)."""
-TRANSACTION = "TransactWriteItems"
+TRANSACTION = OPERATIONS["transact_write_items"]
 
 
 def _utc_now() -> dt.datetime:
@@ -33,12 +34,11 @@ def _utc_now() -> dt.datetime:
 
 
 def define_operation(name: str) -> Callable[..., Any]:
-    """The method of a client that calls an operation."""
+    """The method of a client that calls an operation; it takes and returns what botocore's does."""
 
     def call_operation(self: DirectClient, **parameters: Any) -> Any:
         return self.call(name, parameters)
 
-    call_operation.__doc__ = f"``{name}``: takes and returns what the method of botocore does."
     return call_operation
 
 
@@ -61,17 +61,6 @@ class DirectClient:
         # The client may have made retries already, also for the request that is learned from.
         self._unreported = RETRY_QUOTA
         self._unreported_lock = Lock()
-
-    get_item = define_operation("GetItem")
-    batch_get_item = define_operation("BatchGetItem")
-    query = define_operation("Query")
-    scan = define_operation("Scan")
-    put_item = define_operation("PutItem")
-    update_item = define_operation("UpdateItem")
-    delete_item = define_operation("DeleteItem")
-    transact_write_items = define_operation(TRANSACTION)
-    batch_write_item = define_operation("BatchWriteItem")
-    batch_execute_statement = define_operation("BatchExecuteStatement")
 
     def __getattr__(self, name: str) -> Any:
         if name == "botocore_client":  # a copy is made without `__init__`, and asked for its hooks
@@ -156,3 +145,7 @@ class DirectClient:
             model=meta.service_model.operation_model(operation),
             context={},
         )
+
+
+for _name, _operation in OPERATIONS.items():
+    setattr(DirectClient, _name, define_operation(_operation))

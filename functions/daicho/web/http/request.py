@@ -96,7 +96,7 @@ class Consumption:
         """
         reads = writes = 0.0
         for book in self.books:
-            read, written = book.take_consumed()
+            read, written = book.consumed
             reads, writes = reads + read, writes + written
         size = _measure_text(sent) + _measure_text(answered)
         return 0 if self.is_repeat else 1, reads, writes, size

@@ -45,38 +45,48 @@ class PathPattern:
 
 
 class Routes:
-    """The routes of one API. A path without variables is found first; then the first that matches.
+    """The routes of one API.
 
-    No variable has a slash, so only the routes of as many slashes are tried.
+    A path without variables is found first; then the first that matches, one that begins with a
+    variable last.
+
+    No variable has a slash, so only the routes of as many slashes are tried, and of those only the
+    routes that begin with the same word.
     """
 
     def __init__(self) -> None:
         self._fixed: dict[tuple[str, str], RouteAnswerer] = {}
-        self._patterns: dict[tuple[str, int], list[tuple[PathPattern, RouteAnswerer]]] = {}
+        self._patterns: dict[tuple[str, int, str], list[tuple[PathPattern, RouteAnswerer]]] = {}
 
     def add(self, method: str, path: str, answer: RouteAnswerer) -> None:
         """Let a function answer the requests of a method to the paths of a pattern."""
         if "{" not in path:
             self._fixed.setdefault((method, path), answer)
             return
-        routes = self._patterns.setdefault((method, path.count("/")), [])
-        routes.append((PathPattern(path), answer))
+        word = _get_first_word(path)
+        place = (method, path.count("/"), "" if word.startswith("{") else word)
+        self._patterns.setdefault(place, []).append((PathPattern(path), answer))
 
     def find(self, method: str, path: str) -> tuple[RouteAnswerer, Mapping[str, str]] | None:
         """What answers a request, and the values of the path's variables."""
         fixed = self._fixed.get((method, path))
         if fixed is not None:
             return fixed, {}
-        for pattern, answer in self._patterns.get((method, path.count("/")), ()):
-            match = pattern.match(path)
-            if match is not None:
-                return answer, match.groupdict()
+        for word in (_get_first_word(path), ""):
+            for pattern, answer in self._patterns.get((method, path.count("/"), word), ()):
+                match = pattern.match(path)
+                if match is not None:
+                    return answer, match.groupdict()
         return None
 
     def list_methods(self, path: str) -> list[str]:
         """The methods that a path has. A HEAD request is answered wherever GET is."""
         methods = {method for method, fixed in self._fixed if fixed == path}
-        for (method, _), routes in self._patterns.items():
+        for (method, *_), routes in self._patterns.items():
             if any(pattern.match(path) for pattern, _ in routes):
                 methods.add(method)
         return sorted({*methods, "HEAD"} if "GET" in methods else methods)
+
+
+def _get_first_word(path: str) -> str:
+    return path.partition("/")[2].partition("/")[0]

@@ -55,6 +55,7 @@ ABOUT = """The entities and queries of this stack.
 - **Integers** are written without a point and without an exponent. An id is part of a path: it
   contains no slash, question mark, percent sign or U+FFFD.
 - **Booleans** in a query are `true` or `false`, also written `1` or `0`.
+- **Keywords** have at most 5 words. **Instants** are in the years 1 to 9999 in UTC.
 - **HEAD** is answered wherever GET is: with the same status and headers, and no body.
 """
 

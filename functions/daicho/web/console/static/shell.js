@@ -90,6 +90,7 @@ export const PAGES = [
     ["verify", "Verification", "check"],
     ["audit", "Audit", "archive"],
     ["tenants", "Tenants", "table"],
+    ["usage", "Usage", "table"],
     ["log", "Log", "jobs"],
   ].map(([word, name, icon]) => makeOperatorPage(word, name, /** @type {any} */ (icon))),
 ];

@@ -21,6 +21,13 @@ class LimitView(BaseModel):
     available: int = Field(description="What the tenant may consume at once now.")
 
 
+class ItemsView(BaseModel):
+    """The limit of items."""
+
+    most: int = Field(description="The most items that the tenant may have.")
+    stored: int = Field(description="As its figures count them, after the last rollup.")
+
+
 class ConsumedView(BaseModel):
     """What the tenant has consumed on a day, in UTC."""
 
@@ -43,6 +50,7 @@ class LimitsView(BaseModel):
                     "requests": {"per_second": 250, "available": 2_480},
                     "read_units": {"per_second": 10_000, "available": 99_990},
                     "write_units": {"per_second": 10_000, "available": 99_120},
+                    "items": {"most": 100_000_000, "stored": 48_210},
                     "today": {
                         "day": "2026-11-30",
                         "requests": 10_412,
@@ -62,6 +70,7 @@ class LimitsView(BaseModel):
     requests: LimitView
     read_units: LimitView
     write_units: LimitView
+    items: ItemsView
     today: ConsumedView
 
 
@@ -77,13 +86,14 @@ def _show(call: Call) -> Reply:
     quotas = session.tenants.quotas
     if quotas is None:
         raise NotFound("this stack has no limits of tenants")
-    limits, available, day, usage = quotas.read(session.tenant)
-    requests, reads, writes = available
+    account, available, day, usage = quotas.read(session.tenant)
+    limits, (requests, reads, writes) = account.limits, available
     view = LimitsView(
         burst_seconds=limits.burst_seconds,
         requests=LimitView(per_second=limits.requests, available=requests),
         read_units=LimitView(per_second=limits.read_units, available=reads),
         write_units=LimitView(per_second=limits.write_units, available=writes),
+        items=ItemsView(most=limits.items, stored=account.items),
         today=ConsumedView(
             day=dt.date.fromisoformat(day),
             requests=usage.requests,

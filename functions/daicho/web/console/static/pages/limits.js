@@ -1,4 +1,4 @@
-/** The limits of a tenant: those of its entities with what is used, and those of every request. */
+/** The limits of a tenant, with what is used of them. */
 
 import { html } from "console/html.js";
 import { fillRequest, listAllQueries, listNeeded, renderPlural } from "console/catalog.js";
@@ -7,14 +7,7 @@ import { useLoad } from "console/load.js";
 import { request } from "console/request.js";
 import { Freshness, PageHeader } from "console/parts/page.js";
 
-const REQUESTS = [
-  ["Items of a page", "100", "A larger limit is refused with 422."],
-  ["Items of a page together", "2 MB", "The page ends early, with a cursor."],
-  ["An item", "400 KB", "422, which names the largest field."],
-  ["A body", "1 MB, or 5.5 MB for split items", "413"],
-  ["A keyword", "64 characters, 5 words", "422"],
-  ["A repeat under one Idempotency-Key", "24 hours", "Later it is a new request."],
-];
+const RATES = { requests: "Requests", read_units: "Read units", write_units: "Write units" };
 
 export default function LimitsPage() {
   const limited = listAllQueries("create").filter(({ max_items }) => max_items !== undefined);
@@ -22,8 +15,9 @@ export default function LimitsPage() {
     const counts = await Promise.all(limited.map(({ entity }) => readCount(entity, signal)));
     return { counts, at: new Date() };
   }, [limited.length]);
+  const { data } = useLoad(async (signal) => (await request("/limits", { signal })).data, []);
   return html`<div class="page">
-    <${PageHeader} title="Limits" about="What a tenant may store, and what a request may contain." />
+    <${PageHeader} title="Limits" about="What this tenant may store, and what it may consume." />
     ${limited.length > 0 &&
     html`<section>
       <h2>Items of this tenant</h2>
@@ -40,15 +34,17 @@ export default function LimitsPage() {
       </ul>
       <${Freshness} at=${used.data?.at ?? null} isLive />
     </section>`}
-    <section>
-      <h2>Requests</h2>
+    ${data &&
+    html`<section>
+      <h2>Consumption</h2>
       <table class="plain">
-        <thead><tr><th scope="col">What</th><th scope="col">Limit</th><th scope="col">Beyond it</th></tr></thead>
+        <thead><tr><th scope="col">What</th><th scope="col">Limit a second</th><th scope="col">Left now</th><th scope="col">Used today</th></tr></thead>
         <tbody>
-          ${REQUESTS.map(([what, limit, beyond]) => html`<tr key=${what}><th scope="row">${what}</th><td>${limit}</td><td class="muted">${beyond}</td></tr>`)}
+          ${Object.entries(RATES).map(([name, title]) => html`<tr key=${name}><th scope="row">${title}</th>${[data[name].per_second, data[name].available, data.today[name]].map((number) => html`<td class="number">${renderNumber(number)}</td>`)}</tr>`)}
         </tbody>
       </table>
-    </section>
+      <p>${renderNumber(data.items.stored)} of ${renderNumber(data.items.most)} items are stored.</p>
+    </section>`}
   </div>`;
 }
 

@@ -21,6 +21,7 @@ const TENANTS = [
   { name: "asked_at", title: "Asked", width: "11rem" },
   { name: "forget_due", title: "Next pass over the archive", width: "14rem" },
 ];
+const USAGE = ["requests", "refused", "read_units", "write_units", "bytes", "dollars"].map((name) => ({ name, title: name.replace("_", " "), isNumber: true }));
 const ACTIONS = [
   { name: "at", title: "When", width: "11rem" },
   { name: "user", title: "Who", width: "minmax(8rem, 1fr)" },
@@ -38,16 +39,18 @@ export default function StackPage({ route }) {
       return html`<${Audit} />`;
     case "tenants":
       return html`<${List} title="Tenants" about="Deletions of tenants, newest first." path="/ops/tenants" columns=${TENANTS} empty="No tenant was deleted" />`;
+    case "usage":
+      return html`<${List} title="Usage" about="The ten tenants that cost most today, in UTC, at the prices of us-east-1." path="/ops/usage" query=${{}} columns=${[TENANTS[0], ...USAGE]} empty="No tenant used anything" />`;
     default:
       return html`<${List} title="Log" about="What operators did in the last 90 days." path="/ops/log" columns=${ACTIONS} empty="No operator did anything yet" />`;
   }
 }
 
-/** @param {{title: string, about: string, path: string, columns: any[], empty: string}} props */
-function List({ title, about, path, columns, empty }) {
-  const list = usePages(async (cursor, signal) => (await request(path, { query: { limit: PAGE, cursor }, signal })).data, [path]);
+/** @param {{title: string, about: string, path: string, columns: any[], empty: string, query?: object}} props */
+function List({ title, about, path, columns, empty, query = { limit: PAGE } }) {
+  const list = usePages(async (cursor, signal) => (await request(path, { query: { ...query, cursor }, signal })).data, [path]);
   return html`<div class="page full">
-    <${PageHeader} title=${title} about=${about}><${CurlButton} path=${path} query=${{ limit: PAGE }} /><//>
+    <${PageHeader} title=${title} about=${about}><${CurlButton} path=${path} query=${query} /><//>
     <${PagedTable}
       label=${title}
       columns=${columns}
