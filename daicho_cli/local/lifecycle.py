@@ -27,7 +27,14 @@ from daicho_cli.local.calls import Call, make_first_call
 from daicho_cli.local.deployed import NONE, compute_digest, read_digest, write_digest
 from daicho_cli.local.environment import REGION
 from daicho_cli.local.instance import ACCOUNT, LocalError, LocalInstance
-from daicho_cli.local.programs import LAYER, MINISTACK, install_programs, is_outdated
+from daicho_cli.local.programs import (
+    LAYER,
+    MINISTACK,
+    PROGRAMS,
+    install_programs,
+    is_outdated,
+    list_packages,
+)
 from daicho_cli.local.server import (
     Background,
     abandon,
@@ -68,7 +75,7 @@ def deploy(
     """
     given = {
         "stage": "local",
-        "local_layer": instance.programs / "layer",
+        "local_layer": list_layer_folders(instance),
         "local_ledger": copy_ledger(instance),
         "api_url": instance.url,
         **({"faults": faults} if faults else {}),
@@ -84,6 +91,12 @@ def deploy(
         write_digest(instance, digest)
     (stack,) = _describe_stack(instance, instance.stack_name)
     return {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
+
+
+def list_layer_folders(instance: LocalInstance) -> str:
+    """The folders with the packages of the functions, as a path of Python."""
+    packages = [program.name for program in list_packages(instance.project)]
+    return os.pathsep.join(str(instance.programs / name) for name in (LAYER, *packages))
 
 
 def copy_ledger(instance: LocalInstance) -> Path:
@@ -187,7 +200,7 @@ def up(
                 f"another version of {' and '.join(outdated)} is pinned: make down, then make up"
             )
         with _step(say, "programs of the local AWS"):
-            install_programs(instance.programs)
+            install_programs(instance.programs, [*PROGRAMS, *list_packages(instance.project)])
         with _step(say, f"the local AWS on port {instance.port}"):
             start(instance)
         if was_killed and (found := read_health(instance).get("found")):
@@ -245,7 +258,7 @@ def describe(instance: LocalInstance, outputs: dict[str, str]) -> dict[str, obje
         "functions": functions,
         "user_pool": pool,
         "client_id": client_id,
-        **{name: outputs[output] for output, name in EVENT_OUTPUTS.items() if output in outputs},
+        "events": {name: outputs[name] for name in outputs if name.endswith(EVENT_OUTPUTS)},
     }
 
 

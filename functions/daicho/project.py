@@ -11,6 +11,7 @@ have defaults::
     lock_file = "generations.json"   # the generations of the declarations
     handlers = "daicho.handlers"     # the package with a module for each function
     sample_data = ""                 # a module with data for the local stack
+    requirements = ""                # a file with further packages of the functions, with hashes
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import importlib
 import re
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from daicho.errors import ProjectError
 from daicho.plan import LOCK_FILE_NAME, Ledger, Migration, load_migrations
+from daicho.plan.events import list_receivers
 from daicho.runtime.frozen_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ PACKAGE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 HANDLERS = "daicho.handlers"
 FUNCTIONS = (
     *("api", "project", "archive", "rollup", "redrive"),
-    *("sweep", "jobs", "ops", "audit", "forget", "release", "tokens", "publish"),
+    *("sweep", "jobs", "ops", "audit", "forget", "release", "tokens", "publish", "subscribe"),
 )
 """The Lambda functions: a package of handlers has a module for each."""
 
@@ -52,7 +54,8 @@ class Project:
     ``source``: the folder with the package of domains. ``handlers``: the package with a module for
     each function, `daicho.handlers` unless the project wraps the functions. ``sample_data``: a
     module with data for the local stack; empty for none. ``migrations``: the package of field
-    migrations.
+    migrations. ``requirements``: a file of further packages for the functions, as ``uv pip compile
+    --generate-hashes`` writes it; None for none.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Project:
     handlers: str = HANDLERS
     sample_data: str = ""
     migrations: str = "migrations"
+    requirements: Path | None = None
 
     @classmethod
     def find(cls, folder: Path) -> Project:
@@ -99,8 +103,11 @@ class Project:
         if wrong:
             file = root / CONFIGURATION
             raise ProjectError(f"[tool.daicho] in {file}: {'; '.join(sorted(wrong))}")
-        paths = {name: root / values[name] for name in ("source", "lock_file")}
-        return cls(root=root, **{**values, **paths})
+        names = [name for name in ("source", "lock_file", "requirements") if values.get(name)]
+        paths = {name: root / values[name] for name in names}
+        if "requirements" in paths and not paths["requirements"].is_file():
+            raise ProjectError(f"{paths['requirements']} is missing: the setting requirements names it")
+        return cls(root=root, **{**values, "requirements": None, **paths})
 
     @cached_property
     def packages(self) -> tuple[str, ...]:
@@ -199,14 +206,16 @@ class Project:
         for entity in daicho.entities:
             entity.model_.model_rebuild()  # a function does it when it reads or writes an item
         build_operations(daicho)
-        self._check_handlers(publishes=bool(ledger.events))
+        self._check_handlers(list_receivers(ledger.events))
         return ledger
 
-    def _check_handlers(self, *, publishes: bool) -> None:
+    def _check_handlers(self, receivers: Sequence[str]) -> None:
         if self.handlers == HANDLERS:
             return
         folder = self.locate(self.handlers)
-        needed = [name for name in FUNCTIONS if name != "publish" or publishes]
+        unused = [] if "" in receivers else ["publish"]
+        unused += [] if any(receivers) else ["subscribe"]
+        needed = [name for name in FUNCTIONS if name not in unused]
         missing = [name for name in needed if not (folder / f"{name}.py").exists()]
         if missing:
             raise ProjectError(f"{folder} lacks a module for: {', '.join(missing)}")

@@ -7,16 +7,20 @@ import gzip
 import io
 import json
 import random
+from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import redirect_stdout
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from daicho.book.book import Book
 from daicho.declare.entity import Entity
+from daicho.declare.subscribers import Event, Subscriber
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.items.mapper import to_item
 from daicho.layout.heartbeats import is_heartbeat
 from daicho.plan import Ledger
+from daicho.plan.events import list_receivers
 from daicho.query.access import SYSTEM, Access
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
@@ -35,8 +39,11 @@ from daicho.testing.clock import SimulatedClock
 from daicho.testing.stack_settings import (
     ARCHIVE_BUCKET,
     BUCKETS,
+    DEAD_LETTERS,
     DIRTY_SHARDS,
     ENVIRONMENT,
+    EVENT_QUEUE,
+    NO_SUBSCRIBERS,
     OBJECT_BUCKET,
     TABLE,
     build_handler,
@@ -75,6 +82,8 @@ class MemoryDeployment:
         heartbeat_seconds: with more than 0, figures have an ``as_of``: `roll_up` raises it by what
             was delivered before, and sends heartbeats, which `deliver` counts too. See rule 55.
 
+        subscribers: what `deliver` runs besides: ``Daicho(domain).subscribers``.
+
     Attributes:
         clock: the time of the Books and the functions. It moves only when it is advanced.
         table: the library's table, to read or write items directly.
@@ -82,7 +91,12 @@ class MemoryDeployment:
     """
 
     def __init__(
-        self, ledger: Ledger, *, start: dt.datetime = DEFAULT_START, heartbeat_seconds: int = 0
+        self,
+        ledger: Ledger,
+        *,
+        start: dt.datetime = DEFAULT_START,
+        heartbeat_seconds: int = 0,
+        subscribers: Mapping[str, Subscriber] = NO_SUBSCRIBERS,
     ) -> None:
         self.ledger = ledger
         self._environment = dict(ENVIRONMENT)
@@ -96,7 +110,9 @@ class MemoryDeployment:
         self._mappings = create_mappings(
             ledger, self._stream, self.clock.now, lambda _name, _body: None, {}
         )
-        self._queue = MemoryQueue(self.clock.now)
+        self._queues = defaultdict[str, MemoryQueue](lambda: MemoryQueue(self.clock.now))
+        self._subscribers = {name: self._watch(each) for name, each in subscribers.items()}
+        self._error: Exception | None = None
         self._bus = MemoryBus()
         self.published = self._bus.events
         self._random = random.Random(0)  # noqa: S311  # it chooses slots of fast counters
@@ -121,10 +137,11 @@ class MemoryDeployment:
         )
 
     def deliver(self) -> int:
-        """Deliver all stream records to the projector and the archiver.
+        """Deliver all stream records to the projector and the archiver, and all events.
 
         Derived items and slots are up to date afterwards, and items that `expire_items` removed
-        are in the archive. Events are in ``published``.
+        are in the archive. Events are in ``published``, and subscribers have run for them, and for
+        what they wrote.
 
         Returns:
             The number of records that the functions received.
@@ -133,6 +150,7 @@ class MemoryDeployment:
             DeliveryError: a function failed, did not handle a record, or put one aside because
                 what it derives cannot be computed.
         """
+        self._deliver_events()
         count = 0
         while ready := list_ready_shards(self._mappings):
             for name, shard in ready:
@@ -144,15 +162,41 @@ class MemoryDeployment:
                     raise DeliveryError(f"{name} did not handle {result['batchItemFailures']}")
                 self._mappings[name].settle(invocation, FunctionReturned(result))
                 count += len(invocation.positions)
-        while messages := self._queue.receive():
-            answer = self._invoke("publish", messages)
-            if answer["batchItemFailures"]:
-                raise DeliveryError(f"publish did not handle {answer['batchItemFailures']}")
-            self._queue.settle(messages, answer)
+            self._deliver_events()
         quarantined = [key for key, item in self._dynamodb.items if _is_quarantined(item)]
         if quarantined:
             raise DeliveryError(f"records of these shards could not be processed: {quarantined}")
         return count
+
+    def _deliver_events(self) -> None:
+        """Let the functions of all queues handle their messages."""
+        for receiver in list_receivers(self.ledger.events):
+            if receiver and receiver not in self._subscribers:
+                raise DeliveryError(
+                    f"the subscriber {receiver!r} is unknown; write MemoryDeployment(ledger, "
+                    "subscribers=Daicho(domain).subscribers)"
+                )
+            queue, name = self._queues[receiver or EVENT_QUEUE], receiver or "publish"
+            while event := queue.receive():
+                self._error = None
+                answer = self._invoke(name, event)
+                if answer["batchItemFailures"]:
+                    raise DeliveryError(f"{name} failed: {self._error!r}") from self._error
+                queue.settle(event, answer)
+        if self._queues[DEAD_LETTERS].messages:
+            raise DeliveryError("subscribers write what each other waits for: a loop")
+
+    def _watch(self, subscriber: Subscriber) -> Subscriber:
+        """The subscriber, with a function whose error a `DeliveryError` shows."""
+
+        def run(book: Book, event: Event) -> None:
+            try:
+                subscriber.function(book, event)
+            except Exception as error:
+                self._error = error
+                raise
+
+        return replace(subscriber, function=run)
 
     def roll_up(self) -> None:
         """Run the rollup: totals and rankings show everything that was delivered.
@@ -207,7 +251,7 @@ class MemoryDeployment:
         dependencies = Dependencies(
             table=lambda _name, **_: self._open_table(),
             bucket=lambda bucket, **_: self._open_bucket(bucket),
-            event_queue=lambda url: EventQueue(self._queue, url),
+            event_queue=lambda url: EventQueue(self._queues[url], url),
             event_bus=lambda name, dead: EventBus(self._bus, name, dead),
             now=self.clock.now,
             sleep=self.clock.advance,
@@ -215,7 +259,9 @@ class MemoryDeployment:
             parallelism=1,
             stream=lambda _table: self._describe_stream(),
         )
-        handler = build_handler(name, self.ledger, dependencies, self._environment)
+        handler = build_handler(
+            name, self.ledger, dependencies, self._environment, self._subscribers
+        )
         with redirect_stdout(io.StringIO()):  # metrics
             try:
                 return handler(event, _Context())

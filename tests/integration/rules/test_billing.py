@@ -14,7 +14,7 @@ from daicho.plan import Ledger
 from examples.billing import domain
 from tests.support import billing_domains
 from tests.support.api_client import Client
-from tests.support.deployment import Served, serving_on
+from tests.support.deployment import Served, serving_in_memory, serving_on
 from tests.support.repository import ROOT
 
 INVOICE: dict[str, Any] = {
@@ -75,6 +75,36 @@ def test_a_month_of_a_billing_service(served: Served) -> None:
     assert clerk.everything("/plan-revenue/2026-11") == [
         {"plan": "pro", "count": 1, "total": "64.90", "rank": 1}
     ]
+
+
+def test_a_payment_is_told_and_leaves_a_receipt() -> None:
+    daicho = Daicho(domain)
+    ledger = daicho.append_generations(Ledger(project="Shop"))
+    with serving_in_memory(billing_domains.__name__, ledger, daicho.subscribers) as served:
+        ann = Client(served.handler, "acme", {"sub": "ann", "cognito:groups": ["accountant"]})
+        ann.good("PUT", "/plans/pro", {"name": "Pro", "price": "49.90"})
+        customer = ann.good("POST", "/customers", {"name": "Yamada", "email": "y@example.com"})
+        invoice = ann.good("POST", "/invoices", {**INVOICE, "customer": customer["id"]})
+        served.catch_up()
+        there = f"/receipts/{invoice['id']}"
+        assert ann("GET", there).status == 404
+        ann.good("PATCH", f"/invoices/{invoice['id']}", PAID)
+        served.catch_up()
+        receipt = ann.good("GET", there)
+        assert (
+            receipt.items()
+            >= {
+                "invoice": invoice["id"],
+                "customer": customer["id"],
+                "paid_on": "2026-11-20",
+                "total": "64.90",
+                "booked_by": "ann",
+            }.items()
+        )
+        assert ann("PATCH", there, {"total": "0"}).status == 405
+        other = Client(served.handler, "globex", {"sub": "ann", "cognito:groups": ["accountant"]})
+        assert other("GET", there).status == 404
+        assert ann.everything(f"/customers/{customer['id']}/receipts") == [receipt]
 
 
 def test_the_example_is_short() -> None:

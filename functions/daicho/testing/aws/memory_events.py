@@ -25,6 +25,7 @@ class _Message:
     deduplication_id: str
     body: str
     visible_at: dt.datetime
+    attempts: int = 0
 
 
 @dataclass
@@ -66,6 +67,7 @@ class MemoryQueue:
                 received.append(message)
         for message in received:
             message.visible_at = now + VISIBILITY_TIMEOUT
+            message.attempts += 1
         return {"Records": [*map(_build_record, received)]} if received else None
 
     def settle(self, event: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
@@ -94,5 +96,6 @@ def _build_record(message: _Message) -> dict[str, Any]:
         "attributes": {
             "MessageGroupId": message.group,
             "MessageDeduplicationId": message.deduplication_id,
+            "ApproximateReceiveCount": str(message.attempts),
         },
     }

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from itertools import cycle
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
@@ -39,12 +39,17 @@ from daicho.testing.stack_settings import (
     ARCHIVE_BUCKET,
     DIRTY_SHARDS,
     ENVIRONMENT,
+    EVENT_QUEUE,
     FAILURE_BUCKET,
+    NO_SUBSCRIBERS,
     TABLE,
     build_event_filters,
     build_handler,
     create_mappings,
 )
+
+if TYPE_CHECKING:
+    from daicho.declare.subscribers import Subscriber
 
 HOUR_S = 3600.0
 MAX_WAIT_S = 23.2 * HOUR_S
@@ -87,6 +92,7 @@ class SimulatedDeployment:
         self._has_lag = True
         self.runners: dict[str, Runner] = {}
         """What runs an invocation of a function, by its name; others run in a new environment."""
+        self.subscribers: Mapping[str, Subscriber] = NO_SUBSCRIBERS
         self.additional_settings: list[Callable[[int], Mapping[str, str]]] = []
         """Settings of all functions that the stack does not have, by the version of their code."""
         self.clock = SimulatedClock()
@@ -99,7 +105,8 @@ class SimulatedDeployment:
         self.observers = self.recorder.observers
         self.dynamodb = MemoryDynamoDB(self.clock.now, self.recorder, self._draw_lag)
         self.buckets = {name: MemoryS3(self.clock.now) for name in (ARCHIVE_BUCKET, FAILURE_BUCKET)}
-        self.queue, self.bus = MemoryQueue(self.clock.now), MemoryBus()
+        self.queues = defaultdict[str, MemoryQueue](lambda: MemoryQueue(self.clock.now))
+        self.queue, self.bus = self.queues[EVENT_QUEUE], MemoryBus()
         self.failure_objects: list[bytes] = []
         self.mappings = create_mappings(
             entities.ledgers[OLD_CODE],
@@ -138,9 +145,8 @@ class SimulatedDeployment:
             environment |= get_settings(code_version)
         dependencies = self.build_dependencies(process)
         with simulate_threads():
-            return build_handler(
-                name, self.entities.ledgers[code_version], dependencies, environment
-            )
+            ledger = self.entities.ledgers[code_version]
+            return build_handler(name, ledger, dependencies, environment, self.subscribers)
 
     def build_dependencies(self, process: SimulatedProcess) -> Dependencies:
         """The stores, the clock and the sleep of a process."""
@@ -156,7 +162,7 @@ class SimulatedDeployment:
         return Dependencies(
             table=open_table,
             bucket=open_bucket,
-            event_queue=lambda url: EventQueue(FaultyMessages(self.queue, process), url),
+            event_queue=lambda url: EventQueue(FaultyMessages(self.queues[url], process), url),
             event_bus=lambda name, dead: EventBus(FaultyMessages(self.bus, process), name, dead),
             stream=lambda _table: self.build_stream_describer(process),
             now=self.clock.now,
