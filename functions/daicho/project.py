@@ -106,7 +106,8 @@ class Project:
         names = [name for name in ("source", "lock_file", "requirements") if values.get(name)]
         paths = {name: root / values[name] for name in names}
         if "requirements" in paths and not paths["requirements"].is_file():
-            raise ProjectError(f"{paths['requirements']} is missing: the setting requirements names it")
+            missing = paths["requirements"]
+            raise ProjectError(f"{missing} is missing, which the setting requirements names")
         return cls(root=root, **{**values, "requirements": None, **paths})
 
     @cached_property

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from daicho.plan import Ledger, write_lock_file
+from daicho.plan import Ledger
 from daicho.plan.events import EventPlan
+from daicho.plan.lockfile import write_lock_file
 from daicho.project import Project
 from daicho.testing.aws.memory_events import VISIBILITY_TIMEOUT
 from tests.infra.synthesis import LEDGER, Synthesis, synthesise
@@ -195,11 +196,8 @@ def test_nothing_else_exists_for_subscribers(subscribed: Synthesis) -> None:
         each["Properties"]["Handler"] for each in subscribed.resources("Lambda::Function").values()
     ]
     assert "daicho.handlers.publish.handler" not in handlers
-    alarms = [
-        each["Properties"]["AlarmName"]
-        for each in subscribed.resources("CloudWatch::Alarm").values()
-    ]
-    assert sum("events wait for" in name for name in alarms) == 2
+    alarms = subscribed.resources("CloudWatch::Alarm")
+    assert sum("EventsWaitFor" in id for id in alarms) == 2
     outputs = subscribed.template["Outputs"]
     assert {"TellSomebodyQueueUrl", "TellSomebodyDeadLetterQueueUrl"} <= {*outputs}
     assert "OnTellSomebodyFunctionName" in outputs

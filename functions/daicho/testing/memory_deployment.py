@@ -7,7 +7,7 @@ import gzip
 import io
 import json
 import random
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -30,12 +30,16 @@ from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.testing.aws.invocations import FunctionReturned
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
-from daicho.testing.aws.memory_events import MemoryBus, MemoryQueue
+from daicho.testing.aws.memory_events import MemoryBus
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.testing.aws.memory_streams import MemoryStreams
 from daicho.testing.aws.stream_recorder import StreamRecorder
 from daicho.testing.aws.table_stream import TableStream
+from daicho.testing.choices import Choices
 from daicho.testing.clock import SimulatedClock
+from daicho.testing.faults.fault_injector import FaultInjector
+from daicho.testing.faults.faulty_clients import FaultyDynamoDB
+from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.stack_settings import (
     ARCHIVE_BUCKET,
     BUCKETS,
@@ -49,11 +53,19 @@ from daicho.testing.stack_settings import (
     build_handler,
     create_mappings,
     list_ready_shards,
+    open_queues,
 )
 from daicho.write.counter_writer import CounterSettings
 
 DEFAULT_START = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
 INVOCATION_MS = 300_000
+MAX_FAULTY_ATTEMPTS = 6
+"""Deliveries of an event that meet faults, before one that does not."""
+FAULTS = {
+    **dict.fromkeys(("crash before", "crash after", "lost response", "repeated request"), 0.08),
+    **dict.fromkeys(("throttled key", "server error", "conflict", "slow"), 0.04),
+}
+"""The weights of what befalls an operation of a subscriber's process."""
 E = TypeVar("E", bound=Entity)
 
 
@@ -83,6 +95,9 @@ class MemoryDeployment:
             was delivered before, and sends heartbeats, which `deliver` counts too. See rule 55.
 
         subscribers: what `deliver` runs besides: ``Daicho(domain).subscribers``.
+        faults: a number from which follows what befalls the processes of subscribers: they end
+            before or after an operation, are throttled, lose an answer, or come too late. So most
+            events are delivered several times, and ``clock`` moves on. None: nothing does.
 
     Attributes:
         clock: the time of the Books and the functions. It moves only when it is advanced.
@@ -97,6 +112,7 @@ class MemoryDeployment:
         start: dt.datetime = DEFAULT_START,
         heartbeat_seconds: int = 0,
         subscribers: Mapping[str, Subscriber] = NO_SUBSCRIBERS,
+        faults: int | None = None,
     ) -> None:
         self.ledger = ledger
         self._environment = dict(ENVIRONMENT)
@@ -110,7 +126,8 @@ class MemoryDeployment:
         self._mappings = create_mappings(
             ledger, self._stream, self.clock.now, lambda _name, _body: None, {}
         )
-        self._queues = defaultdict[str, MemoryQueue](lambda: MemoryQueue(self.clock.now))
+        self._queues = open_queues(self.clock.now, subscribers)
+        self._choices = None if faults is None else Choices(faults)
         self._subscribers = {name: self._watch(each) for name, each in subscribers.items()}
         self._error: Exception | None = None
         self._bus = MemoryBus()
@@ -178,6 +195,10 @@ class MemoryDeployment:
                 )
             queue, name = self._queues[receiver or EVENT_QUEUE], receiver or "publish"
             while event := queue.receive():
+                if receiver and self._choices and queue.messages[0].attempts <= MAX_FAULTY_ATTEMPTS:
+                    queue.settle(event, self._invoke_with_faults(name, event, self._choices))
+                    self.clock.advance(queue.visibility.total_seconds())
+                    continue
                 self._error = None
                 answer = self._invoke(name, event)
                 if answer["batchItemFailures"]:
@@ -185,6 +206,26 @@ class MemoryDeployment:
                 queue.settle(event, answer)
         if self._queues[DEAD_LETTERS].messages:
             raise DeliveryError("subscribers write what each other waits for: a loop")
+
+    def _invoke_with_faults(
+        self, name: str, event: Mapping[str, Any], choices: Choices
+    ) -> Mapping[str, Any]:
+        """Run a subscriber in a process that may end early; then all of its events are left."""
+        process = SimulatedProcess(
+            name,
+            lambda process: self._invoke(name, event, process),
+            code_version=0,
+            seconds=float(self._subscribers[name].timeout_s),
+            choices=choices,
+            faults=FaultInjector(FAULTS),
+            fault_counts=Counter(),
+        )
+        while not process.finished and not process.is_overdue:
+            process.step()
+        if not process.finished:
+            process.kill()
+        left = [{"itemIdentifier": each["messageId"]} for each in event["Records"]]
+        return process.outcome or {"batchItemFailures": left}
 
     def _watch(self, subscriber: Subscriber) -> Subscriber:
         """The subscriber, with a function whose error a `DeliveryError` shows."""
@@ -247,14 +288,17 @@ class MemoryDeployment:
             to_item(entity, row["item"], self.ledger) for row in sorted(rows, key=_get_row_order)
         ]
 
-    def _invoke(self, name: str, event: Mapping[str, Any]) -> Any:
+    def _invoke(
+        self, name: str, event: Mapping[str, Any], process: SimulatedProcess | None = None
+    ) -> Any:
+        """Run a function; in a ``process`` that meets faults, if there is one."""
         dependencies = Dependencies(
-            table=lambda _name, **_: self._open_table(),
+            table=lambda _name, **_: self._open_table(process),
             bucket=lambda bucket, **_: self._open_bucket(bucket),
             event_queue=lambda url: EventQueue(self._queues[url], url),
             event_bus=lambda name, dead: EventBus(self._bus, name, dead),
             now=self.clock.now,
-            sleep=self.clock.advance,
+            sleep=process.sleep if process else self.clock.advance,
             random=self._random.random,
             parallelism=1,
             stream=lambda _table: self._describe_stream(),
@@ -264,7 +308,7 @@ class MemoryDeployment:
         )
         with redirect_stdout(io.StringIO()):  # metrics
             try:
-                return handler(event, _Context())
+                return handler(event, process or _Context())
             except Exception as error:
                 raise DeliveryError(f"{name} failed: {error!r}") from error
 
@@ -272,8 +316,8 @@ class MemoryDeployment:
         client: Any = MemoryStreams(self._stream, lambda: 0)
         return StreamDescriber(client, client, TABLE)
 
-    def _open_table(self) -> Table:
-        client: Any = self._dynamodb
+    def _open_table(self, process: SimulatedProcess | None = None) -> Table:
+        client: Any = FaultyDynamoDB(self._dynamodb, process) if process else self._dynamodb
         return Table(client, TABLE)
 
     def _open_bucket(self, name: str) -> Bucket:

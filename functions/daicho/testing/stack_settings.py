@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from daicho.plan.event_filters import archive_filters, project_filters
 from daicho.plan.events import list_receivers
 from daicho.testing.aws.event_source_mapping import EventSourceMapping
 from daicho.testing.aws.mapping_settings import MappingSettings
+from daicho.testing.aws.memory_events import MemoryQueue
 from daicho.testing.aws.table_stream import TableStream
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ ENVIRONMENT: Mapping[str, str] = {
     "JOB_MACHINE": "jobs",
 }
 EVENT_QUEUE, DEAD_LETTERS = "events", "dead letters"
+TIMEOUTS_UNTIL_VISIBLE = 6
+"""After so many timeouts of a subscriber, an event that it received is visible again."""
 NO_SUBSCRIBERS: Mapping[str, Subscriber] = {}
 _BUILDERS: Mapping[str, Callable[..., Handler]] = {
     "project": project.build,
@@ -82,6 +86,17 @@ def build_handler(
 
     environment["SUBSCRIBER"] = name
     return subscribe.build(environment, ledger, dependencies, subscribers[name])
+
+
+def open_queues(
+    now: Callable[[], dt.datetime], subscribers: Mapping[str, Subscriber]
+) -> defaultdict[str, MemoryQueue]:
+    """The queues of a deployment, by their URLs: those of subscribers have their names."""
+    queues = defaultdict[str, MemoryQueue](lambda: MemoryQueue(now))
+    for name, subscriber in subscribers.items():
+        visibility = dt.timedelta(seconds=TIMEOUTS_UNTIL_VISIBLE * subscriber.timeout_s)
+        queues[name] = MemoryQueue(now, visibility=visibility)
+    return queues
 
 
 def _build_event_environment(receivers: Sequence[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The ways of events: FIFO queues, and the functions that empty them (ADR 0199, 0206).
+"""The ways of events: FIFO queues, and the functions that empty them (ADR 0199).
 
 The events of the bus have one, and each subscriber has its own. Each exists only where something is
 declared for it, so it costs nothing otherwise.

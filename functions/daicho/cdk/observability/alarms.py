@@ -58,7 +58,7 @@ REMEDIES: Mapping[str, str] = {
     "a job failed": "Read the reason in the log of jobs, fix the cause, then start the job again.",
     "events wait": (
         "Read the log of publish or of the subscriber, and remove what keeps events from being "
-        "taken. Then run daicho republish."
+        "taken."
     ),
     "api answers 5xx": "Find the request in the access log, and its id in the log of the function.",
     "api answers 429": (
@@ -282,30 +282,18 @@ def _list_shared_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
 
 
 def _list_event_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
-    """One alarm for each queue. Events of the bus that nobody takes are problems of maintenance."""
+    """One alarm for each queue: dead letters are among the problems of maintenance."""
     for path in metrics.events:
-        age, dead = (
-            queue.metric_approximate_age_of_oldest_message(period=FIVE_MINUTES, statistic="Maximum")
-            for queue in (path.queue, path.dead_letters)
-        )
-        if not isinstance(path, SubscriberPath):
-            yield AlarmProps(
-                name="events wait",
-                metric=age,
-                threshold=MAX_EVENT_AGE.to_seconds(),
-                text="An event waits for its bus; after 33 hours it becomes a dead letter.",
-            )
-            continue
+        name = path.name if isinstance(path, SubscriberPath) else ""
+        end = f"a subscriber, {name}" if name else "its bus"
         yield AlarmProps(
-            name=f"events wait for {path.name}",
+            name=f"events wait for {name}" if name else "events wait",
             section="events wait",
-            metric=cloudwatch.MathExpression(
-                expression="MAX([FILL(age, 0), FILL(dead, 0)])",
-                using_metrics={"age": age, "dead": dead},
-                period=FIVE_MINUTES,
+            metric=path.queue.metric_approximate_age_of_oldest_message(
+                period=FIVE_MINUTES, statistic="Maximum"
             ),
             threshold=MAX_EVENT_AGE.to_seconds(),
-            text="An event waits for its subscriber, or is a dead letter.",
+            text=f"An event waits for {end}, and at last becomes a dead letter.",
         )
 
 

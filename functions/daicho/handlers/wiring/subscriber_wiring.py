@@ -59,6 +59,7 @@ class SubscriberRunner:
                 refused += is_done
             else:
                 is_done = self._handle(message, seconds)
+                refused += not is_done and message.attempt >= self.subscriber.attempts
             if not is_done:
                 blocked.add(message.group)
                 left.append(message.receipt)

@@ -39,6 +39,7 @@ class MemoryQueue:
     now: Callable[[], dt.datetime]
     accepted: list[dict[str, Any]] = field(default_factory=list)
     messages: list[_Message] = field(default_factory=list)
+    visibility: dt.timedelta = VISIBILITY_TIMEOUT
     _recent: dict[str, dt.datetime] = field(default_factory=dict)
 
     def send_message_batch(self, **request: Any) -> dict[str, Any]:
@@ -66,7 +67,7 @@ class MemoryQueue:
             elif message.group not in locked and len(received) < most:
                 received.append(message)
         for message in received:
-            message.visible_at = now + VISIBILITY_TIMEOUT
+            message.visible_at = now + self.visibility
             message.attempts += 1
         return {"Records": [*map(_build_record, received)]} if received else None
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
@@ -18,7 +18,7 @@ from daicho.storage.stream_shards import StreamDescriber
 from daicho.storage.table import Table
 from daicho.tally.dirty_shards import remember_shards
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
-from daicho.testing.aws.memory_events import MemoryBus, MemoryQueue
+from daicho.testing.aws.memory_events import MemoryBus
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.testing.aws.memory_streams import MemoryStreams
 from daicho.testing.aws.stream_recorder import StreamRecorder
@@ -41,15 +41,12 @@ from daicho.testing.stack_settings import (
     ENVIRONMENT,
     EVENT_QUEUE,
     FAILURE_BUCKET,
-    NO_SUBSCRIBERS,
     TABLE,
     build_event_filters,
     build_handler,
     create_mappings,
+    open_queues,
 )
-
-if TYPE_CHECKING:
-    from daicho.declare.subscribers import Subscriber
 
 HOUR_S = 3600.0
 MAX_WAIT_S = 23.2 * HOUR_S
@@ -92,7 +89,7 @@ class SimulatedDeployment:
         self._has_lag = True
         self.runners: dict[str, Runner] = {}
         """What runs an invocation of a function, by its name; others run in a new environment."""
-        self.subscribers: Mapping[str, Subscriber] = NO_SUBSCRIBERS
+        self.subscribers = entities.subscribers
         self.additional_settings: list[Callable[[int], Mapping[str, str]]] = []
         """Settings of all functions that the stack does not have, by the version of their code."""
         self.clock = SimulatedClock()
@@ -105,7 +102,7 @@ class SimulatedDeployment:
         self.observers = self.recorder.observers
         self.dynamodb = MemoryDynamoDB(self.clock.now, self.recorder, self._draw_lag)
         self.buckets = {name: MemoryS3(self.clock.now) for name in (ARCHIVE_BUCKET, FAILURE_BUCKET)}
-        self.queues = defaultdict[str, MemoryQueue](lambda: MemoryQueue(self.clock.now))
+        self.queues = open_queues(self.clock.now, self.subscribers)
         self.queue, self.bus = self.queues[EVENT_QUEUE], MemoryBus()
         self.failure_objects: list[bytes] = []
         self.mappings = create_mappings(
