@@ -132,7 +132,7 @@ def test_the_requests_of_the_tutorial() -> None:
         plan, customer, invoice, delete, pay, receipt = (
             command.line for command in page.commands if command.line.startswith("curl")
         )
-        assert send(plan)[0] == 200
+        assert send(plan)[0] == 201
         variables["CUSTOMER"] = send(customer)[1]["id"]
         variables["ID"] = send(invoice)[1]["id"]
         assert send(delete)[0] == 409
