@@ -34,6 +34,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from daicho.declare.registry import Daicho
+    from daicho.declare.subscribers import Subscriber
 
 CONFIGURATION = "pyproject.toml"
 NAME = re.compile(r"[A-Z][A-Za-z0-9]{0,31}")
@@ -152,6 +153,14 @@ class Project:
             raise ProjectError(f"{self.domains} is a module: make it a package of domain files")
         self._make_importable(self.migrations)
         return Daicho.discover(package, self.migrations if self.has_migrations else "")
+
+    def list_subscribers(self) -> Mapping[str, Subscriber]:
+        """The subscribers of the domain files, by name.
+
+        Raises:
+            ProjectError, DeclarationError: see `discover`.
+        """
+        return self.discover().subscribers
 
     def load_migrations(self) -> Mapping[str, Migration]:
         """Import the field migrations; none if there is no package of them.

@@ -145,7 +145,7 @@ class Daicho(Construct):
         events = build_event_paths(
             self,
             receivers=receivers,
-            subscribers=shared.project.discover().subscribers if any(receivers) else {},
+            subscribers=shared.project.list_subscribers() if any(receivers) else {},
             shared=shared,
         )
         archiver = build_archiver(self, ledger=ledger, shared=shared, events=events)

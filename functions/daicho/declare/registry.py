@@ -156,8 +156,8 @@ class Daicho:
             raise DeclarationError(f"two subscribers are called {duplicate!r}; give one a name=")
         if len(names) > MAX_SUBSCRIBERS:
             raise DeclarationError(
-                f"there are {len(names)} subscribers, and a project has up to {MAX_SUBSCRIBERS}: "
-                "publish events, and let functions of another stack get them from the bus"
+                f"there are {len(names)} subscribers, and a project has up to {MAX_SUBSCRIBERS}; "
+                "let functions of another stack get published events from the bus"
             )
 
     def check_events(self, ledger: Ledger) -> None:
@@ -223,8 +223,8 @@ def _import_domain(name: str) -> ModuleType:
         return importlib.import_module(name)
     except ImportError as error:
         raise DeclarationError(
-            f"{name} cannot be imported: {error}. Install the package, and name it in the file "
-            "of the setting requirements, so that the functions have it too"
+            f"{name} cannot be imported: {error}; name the package in the file of the setting "
+            "requirements for the functions, and install it here too"
         ) from error
 
 

@@ -83,7 +83,9 @@ class Grant:
                     "knows no resources"
                 )
         if not self.actions or not self.resources:
-            raise DeclarationError("Grant: it needs an action and a resource")
+            raise DeclarationError(
+                f"Grant({self.actions}, {self.resources}) has no effect; name actions and resources"
+            )
 
 
 @dataclass(frozen=True)

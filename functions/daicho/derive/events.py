@@ -22,7 +22,7 @@ from daicho.storage.plain_json import to_plain_json
 QUIET_MARK = "_quiet"
 """The attribute of an item with the version whose write is not published."""
 CAUSE_MARK = "_cause"
-"""The attribute of an item that tells who wrote it, where its changes are events: each write by a
+"""The attribute of an item that names who wrote it, where its changes are events: each write by a
 `Book` replaces it."""
 MAX_FIELDS_BYTES = 120_000
 """The published fields of an image as JSON. Two images and the rest are less than the 256 KB that
@@ -54,20 +54,20 @@ def mark_quiet(image: Image, events: Iterable[EventPlan]) -> Image:
 
 
 def mark_cause(image: Image, actor: str, hops: int) -> dict[str, AttributeValue]:
-    """An image that tells who writes it; ``hops``: see `daicho.Event`."""
-    told: dict[str, AttributeValue] = {"actor": {"S": actor}} if actor else {}
-    return {**image, CAUSE_MARK: {"M": {**told, **({"hops": {"N": str(hops)}} if hops else {})}}}
+    """An image that names who writes it; ``hops``: see `daicho.Event`."""
+    cause: dict[str, AttributeValue] = {"actor": {"S": actor}} if actor else {}
+    return {**image, CAUSE_MARK: {"M": {**cause, **({"hops": {"N": str(hops)}} if hops else {})}}}
 
 
 def describe_cause(old: Image | None, new: Image | None) -> dict[str, Any]:
     """The extensions ``actor`` and ``hops`` of an event, where they are known.
 
-    The image of a deletion tells who wrote the item, and not who deleted it. A loop of deletions
+    The image of a deletion names who wrote the item, and not who deleted it. A loop of deletions
     and creations is counted all the same.
     """
-    told = (new or old or {}).get(CAUSE_MARK, _NOTHING).get("M", _NOTHING)
-    actor = {"actor": told["actor"]["S"]} if new is not None and "actor" in told else {}
-    return {**actor, **({"hops": int(told["hops"]["N"])} if "hops" in told else {})}
+    cause = (new or old or {}).get(CAUSE_MARK, _NOTHING).get("M", _NOTHING)
+    actor = {"actor": cause["actor"]["S"]} if new is not None and "actor" in cause else {}
+    return {**actor, **({"hops": int(cause["hops"]["N"])} if "hops" in cause else {})}
 
 
 def render_fields(event: EventPlan, image: Image | None) -> dict[str, Any] | None:

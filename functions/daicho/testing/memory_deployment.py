@@ -127,6 +127,7 @@ class MemoryDeployment:
             ledger, self._stream, self.clock.now, lambda _name, _body: None, {}
         )
         self._queues = open_queues(self.clock.now, subscribers)
+        self._process: SimulatedProcess | None = None
         self._choices = None if faults is None else Choices(faults)
         self._subscribers = {name: self._watch(each) for name, each in subscribers.items()}
         self._error: Exception | None = None
@@ -213,17 +214,19 @@ class MemoryDeployment:
         """Run a subscriber in a process that may end early; then all of its events are left."""
         process = SimulatedProcess(
             name,
-            lambda process: self._invoke(name, event, process),
+            lambda _process: self._invoke(name, event),
             code_version=0,
             seconds=float(self._subscribers[name].timeout_s),
             choices=choices,
             faults=FaultInjector(FAULTS),
             fault_counts=Counter(),
         )
+        self._process = process
         while not process.finished and not process.is_overdue:
             process.step()
         if not process.finished:
             process.kill()
+        self._process = None
         left = [{"itemIdentifier": each["messageId"]} for each in event["Records"]]
         return process.outcome or {"batchItemFailures": left}
 
@@ -288,12 +291,10 @@ class MemoryDeployment:
             to_item(entity, row["item"], self.ledger) for row in sorted(rows, key=_get_row_order)
         ]
 
-    def _invoke(
-        self, name: str, event: Mapping[str, Any], process: SimulatedProcess | None = None
-    ) -> Any:
-        """Run a function; in a ``process`` that meets faults, if there is one."""
+    def _invoke(self, name: str, event: Mapping[str, Any]) -> Any:
+        process = self._process
         dependencies = Dependencies(
-            table=lambda _name, **_: self._open_table(process),
+            table=lambda _name, **_: self._open_table(),
             bucket=lambda bucket, **_: self._open_bucket(bucket),
             event_queue=lambda url: EventQueue(self._queues[url], url),
             event_bus=lambda name, dead: EventBus(self._bus, name, dead),
@@ -316,8 +317,10 @@ class MemoryDeployment:
         client: Any = MemoryStreams(self._stream, lambda: 0)
         return StreamDescriber(client, client, TABLE)
 
-    def _open_table(self, process: SimulatedProcess | None = None) -> Table:
-        client: Any = FaultyDynamoDB(self._dynamodb, process) if process else self._dynamodb
+    def _open_table(self) -> Table:
+        client: Any = self._dynamodb
+        if self._process is not None:
+            client = FaultyDynamoDB(client, self._process)
         return Table(client, TABLE)
 
     def _open_bucket(self, name: str) -> Bucket:

@@ -66,7 +66,7 @@ def daicho_deployment(request: pytest.FixtureRequest, daicho_ledger: Ledger) -> 
 
     if not any(list_receivers(daicho_ledger.events)):
         return MemoryDeployment(daicho_ledger)
-    subscribers = Project.find(request.path.parent).discover().subscribers
+    subscribers = Project.find(request.path.parent).list_subscribers()
     return MemoryDeployment(daicho_ledger, subscribers=subscribers)
 
 

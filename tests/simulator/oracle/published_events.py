@@ -63,7 +63,7 @@ def _select(event: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 def _show(values: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The values of an event of a subscriber as those of the bus are."""
-    return values and {**values, "total": str(values["total"].normalize() + 0)}
+    return {**values, "total": str(values["total"].normalize() + 0)} if values else None
 
 
 def _compare(

@@ -7,7 +7,7 @@ declared for it, so it costs nothing otherwise.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aws_cdk import Aws, Duration, Fn, Stack
 from aws_cdk import aws_events as events
@@ -19,7 +19,9 @@ from constructs import Construct
 from daicho.cdk.conventions import suppress_finding
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources
-from daicho.declare.subscribers import Subscriber
+
+if TYPE_CHECKING:
+    from daicho.declare.subscribers import Subscriber
 
 RETENTION = Duration.days(14)
 TIMEOUT = Duration.seconds(20)
