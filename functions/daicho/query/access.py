@@ -75,6 +75,11 @@ class Access:
             return True
         return OWNER in rule.read and self._owns(rule, image)
 
+    def may_read_all(self, entity: type[Entity]) -> bool:
+        """Whether the caller may read the items of every owner."""
+        rule = self._find_rule(entity)
+        return rule is None or rule.is_open or self._has_role(rule.reading_roles)
+
     def add_owner(self, entity: type[Entity], names: Sequence[str]) -> Sequence[str]:
         """The attributes of an item to read, with the owner where `may_read` needs it."""
         rule = self._find_rule(entity)

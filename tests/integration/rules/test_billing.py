@@ -14,8 +14,9 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
+from examples import invoicing
 from examples.billing import domain
-from tests.support import billing_domains
+from tests.support import billing_domains, invoicing_domains
 from tests.support.api_client import Client
 from tests.support.deployment import Served, serving_in_memory, serving_on
 from tests.support.how_to_page import HowToPage
@@ -140,6 +141,17 @@ def test_the_requests_of_the_tutorial() -> None:
         assert send(pay)[1]["status"] == "paid"
         found = send(receipt)[1]
         assert (found["total"], found["booked_by"]) == ("49.90", "ann")
+
+
+def test_an_empty_list_of_own_items_names_the_parameter_for_those_of_others() -> None:
+    ledger = Daicho(invoicing.domain).append_generations(Ledger())
+    with serving_in_memory(invoicing_domains.__name__, ledger) as served:
+        ann = Client(served.handler, "acme", {"sub": "ann", "cognito:groups": ["accountant"]})
+        kim = Client(served.handler, "acme", {"sub": "kim"})
+        note = "no item is owned by you; owner= names another owner"
+        assert ann.good("GET", "/invoices") == {"items": [], "cursor": None, "note": note}
+        for client, url in ((kim, "/invoices"), (ann, "/invoices?owner=kim")):
+            assert client.good("GET", url) == {"items": [], "cursor": None}
 
 
 def test_the_example_is_short() -> None:
