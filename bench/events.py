@@ -36,6 +36,8 @@ from tests.support.changing_project import share_programs
 from tests.support.dynoxide import free_port
 
 TENANT, WRITERS, FAILED_SHARE, TOLERANCE = "acme", 8, 1 / 3, 0.1
+WARM_UP_S = 20
+"""Seconds in which the functions start, and no delay counts."""
 MAX_DRAIN_S = 1_800
 """Seconds after the last write: the local AWS empties a FIFO queue slower than this is filled."""
 DOMAIN = '''"""Bills, and probes of how late a list is."""
@@ -170,7 +172,7 @@ def write(
 def probe(stack: Stack, project: Project, run: Run, ended: threading.Event) -> None:
     """Write an item now and then, and measure how long no list shows it."""
     book, entity = open_book(stack, project)
-    number = 0
+    number, first = 0, time.monotonic()
     while not ended.is_set():
         number += 1
         id, began = f"probe{number}", time.monotonic()
@@ -178,7 +180,8 @@ def probe(stack: Stack, project: Project, run: Run, ended: threading.Event) -> N
         run.written.add(id)
         while not list(book.page(entity.of_payer(id)).items):
             time.sleep(0.02)
-        run.delays.append(time.monotonic() - began)
+        if began - first > WARM_UP_S:
+            run.delays.append(time.monotonic() - began)
         time.sleep(0.2)
 
 

@@ -35,6 +35,7 @@ _MARKS = (
     "_repair",
     "_quiet",
     "_cause",
+    "_closing",
 )
 _OF_CONTENT = ("_history", "_bytes", "_deleted")
 _KEPT = ("type", "version", "gen", "created_at", "versioned_at", "ttl", "seq", "split", *_MARKS)
