@@ -57,6 +57,10 @@ bench-units: $(TOOLS) ## Capacity units of writes and pages, on Dynoxide
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 \
 		$(BIN)/python -m bench.operations
 
+.PHONY: bench-events
+bench-events: $(TOOLS) .local/.programs ## Events at 200 writes/s on the local AWS, whose bus fails a third of the time (RATE=200, DURATION=120)
+	@$(BIN)/python -m bench.events --rate $(or $(RATE),200) --seconds $(or $(DURATION),120)
+
 .PHONY: bench-bounds simulate-shares
 bench-bounds: $(TOOLS) ## The most expensive requests that were found, without bounds and with them
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \

@@ -120,6 +120,7 @@ class Stack:
         use_local_aws()
         functions = content.get("functions", {})
         resources = {output: content[name] for output, name in _LOCAL.items() if name in content}
+        resources |= content.get("events", {})
         resources |= {f"{name.capitalize()}FunctionName": functions[name] for name in functions}
         try:
             return cls("the local stack", resources, content["endpoint"], content["region"])
@@ -188,19 +189,14 @@ class Stack:
         return boto3.client(service, config=config, **place)  # type: ignore[call-overload]
 
 
-EVENT_OUTPUTS = {
-    "EventQueueUrl": "event_queue",
-    "DeadLetterQueueUrl": "dead_letters",
-    "EventBusName": "event_bus",
-}
-"""Those of a stack that publishes events, by their names in the local stack's file."""
+EVENT_OUTPUTS = ("QueueUrl", "EventBusName")
+"""How the names of the outputs end that only a stack with events has."""
 _LOCAL = {
     "ApiUrl": "url",
     "TableName": "table",
     "ArchiveBucketName": "bucket",
     "FailureBucketName": "failures",
     "JobMachineArn": "job_machine",
-    **EVENT_OUTPUTS,
     "ArchiveWorkgroupName": "archive_workgroup",
     "ArchiveDatabaseName": "archive_database",
     "ArchiveTableName": "archive_table",

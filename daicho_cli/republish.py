@@ -1,4 +1,4 @@
-"""``daicho republish``: moves events that their bus did not take back to their queue."""
+"""``daicho republish``: moves events that nobody took back to their queues."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SYSTEM = ("MessageGroupId", "MessageDeduplicationId", "SentTimestamp")
 
 
 def republish(stage: Stage = None, stack: StackFile = LOCAL) -> None:
-    """Move events that their bus did not take back to their queue.
+    """Move events that their bus or their subscriber did not take back to their queues.
 
     Run the command after the cause is removed. Events keep their ids, and those of an item their
     order. An event is moved six minutes after it was set aside, at the earliest. Exit code 0: none
@@ -31,13 +31,27 @@ def republish(stage: Stage = None, stack: StackFile = LOCAL) -> None:
     """
     with end_on_errors("republish"):
         found = Stack.find(stage, stack)
-        urls = [found.resources.get(name) for name in ("DeadLetterQueueUrl", "EventQueueUrl")]
-        if None in urls:
+        queues = list_queues(found.resources)
+        if not queues:
             raise CommandError(f"{found.name} publishes no events")
         client = found.open_client("sqs", Config(retries={"total_max_attempts": 3}))
-        moved, left = move_back(client, str(urls[0]), str(urls[1]), time.time)
-    typer.echo(f"{moved:,} events moved; {'run it again later' if left else 'none is left'}")
-    raise typer.Exit(INCOMPLETE if left else SUCCESS)
+        total = 0
+        for receiver, (dead_letters, queue) in queues.items():
+            moved, left = move_back(client, dead_letters, queue, time.time)
+            total += left
+            told = "run it again later" if left else "none is left"
+            typer.echo(f"{receiver}: {moved:,} events moved; {told}")
+    raise typer.Exit(INCOMPLETE if total else SUCCESS)
+
+
+def list_queues(outputs: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """The queue of dead letters and the queue of each receiver, by its name in the outputs."""
+    suffix = "DeadLetterQueueUrl"
+    prefixes = [name.removesuffix(suffix) for name in sorted(outputs) if name.endswith(suffix)]
+    return {
+        prefix or "bus": (outputs[prefix + suffix], outputs[f"{prefix or 'Event'}QueueUrl"])
+        for prefix in prefixes
+    }
 
 
 def move_back(

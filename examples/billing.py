@@ -1,4 +1,4 @@
-"""Billing: customers, plans, subscriptions, and invoices that are paid once and then stay."""
+"""Billing: customers, plans, subscriptions, and invoices that are paid once and get a receipt."""
 
 # ruff: noqa: I001  # the names of the library, in few lines
 import datetime as dt
@@ -8,8 +8,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from daicho import (
-    Aggregate, ChangeCheck, Check, Domain, Entity, Frozen, Key, Listing, Search, Sum, Unique,
-    computed, copied, field, month, one_of, ref, transition, uid,
+    Aggregate, Book, ChangeCheck, Check, Domain, Entity, Event, Frozen, Key, Listing, Search, Sum,
+    Unique, became, computed, copied, field, month, one_of, ref, transition, uid,
 )  # fmt: skip
 
 ACCOUNTANT = "accountant"
@@ -105,10 +105,42 @@ class Invoice(Entity):
                         where=one_of(status, "paid"))  # fmt: skip
 
 
-domain = Domain("billing", Plan, Customer, Subscription, Invoice)
+class Receipt(Entity):
+    """What a customer has paid. The function below writes it, and nobody else."""
+
+    invoice: str = ref(Invoice)
+    customer: str = ref(Customer)
+    paid_on: dt.date = field()
+    total: Decimal = field(decimal_places=2)
+    booked_by: str | None = field(default=None)
+
+    key = Key(invoice)
+    of_customer = Listing(customer, order=paid_on)
+
+
+domain = Domain("billing", Plan, Customer, Subscription, Invoice, Receipt)
 domain.access(Plan, read="tenant", write="tenant")
 domain.resource("/plans/{id}", Plan, "PUT GET PATCH DELETE")
 domain.resource("/customers/{id}", Customer, "POST GET PATCH DELETE")
 domain.resource("/subscriptions/{id}", Subscription, "POST GET PATCH DELETE")
 domain.resource("/invoices/{id}", Invoice, "POST GET PATCH DELETE", role={"DELETE": ACCOUNTANT})
+domain.resource("/receipts/{invoice}", Receipt, "GET")
 domain.mount("/plan-revenue/{month}", Invoice.revenue.top)
+
+PAID = became(Invoice.status, "paid")
+domain.publish(Invoice, when=PAID, name="paid", fields=(Invoice.customer, Invoice.total))
+
+
+@domain.on(Invoice, PAID, fields=(Invoice.customer, Invoice.paid_on, Invoice.total))
+def write_receipt(book: Book, event: Event) -> None:
+    """A repeat of the event writes the same receipt."""
+    paid = event.new or {}
+    book.put(
+        Receipt(
+            invoice=paid["id"],
+            customer=paid["customer"],
+            paid_on=paid["paid_on"],
+            total=paid["total"],
+            booked_by=event.actor,
+        )
+    )

@@ -22,7 +22,7 @@ from rich.text import Text
 from daicho.archive.reader import Selection
 from daicho.declare.entity import Entity
 from daicho.declare.rules.declared_places import list_decimal_fields, list_declared_places
-from daicho.derive.events import QUIET_MARK
+from daicho.derive.events import CAUSE_MARK, QUIET_MARK
 from daicho.items.json_pairs import DECIMAL_TEXT, replace_exponents
 from daicho.items.mapper import make_adapter
 from daicho.layout.repairs import REPAIR_MARK
@@ -44,7 +44,9 @@ from daicho_cli.terminal import INCOMPLETE, SUCCESS, end_on_errors, print_messag
 Declared = Mapping[str, type[Entity]]
 """The current declarations by name."""
 _KEYS = ("PK", "SK", "GSI1PK", "GSI1SK")
-_OURS = frozenset({*_KEYS, "type", "gen", "ttl", "_restored", REPAIR_MARK, SCALES, QUIET_MARK})
+_OURS = frozenset(
+    {*_KEYS, "type", "gen", "ttl", "_restored", REPAIR_MARK, SCALES, QUIET_MARK, CAUSE_MARK}
+)
 """The attributes that the library adds to the fields of an item."""
 MAX_DIGITS = 38
 """The maximum of significant digits of a number in DynamoDB."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from daicho.plan import Generation, Ledger
+from daicho.plan.events import list_receivers
 from daicho.storage.attributes import measure_image
 from daicho_cli.cost import examples, footprint
 from daicho_cli.cost.estimate import STACK, Estimate, estimate_units
@@ -62,13 +63,13 @@ def compute_bill(
     Raises:
         TrafficError: see `estimate_units`.
     """
-    estimate = estimate_units(ledger, traffic, shapes)
+    estimate, receivers = estimate_units(ledger, traffic, shapes), list_receivers(ledger.events)
     lines = (
         *_list_units(estimate, prices),
         *_list_storage(ledger, traffic, prices),
         *_list_functions(traffic, estimate, prices),
         *_list_watching(traffic, estimate, prices),
-        *(_list_event_lines(traffic, estimate, prices) if ledger.events else ()),
+        *(_list_event_lines(receivers, traffic, estimate, prices) if receivers else ()),
     )
     return Bill(tuple(line for line in lines if line.quantity), estimate, prices, traffic.days)
 
@@ -185,19 +186,26 @@ def _list_runs(
     return runs
 
 
-def _list_event_lines(traffic: Traffic, estimate: Estimate, prices: Prices) -> Iterator[BillLine]:
-    """The way of events. Each is assumed to be alone, in a quiet stack."""
-    events, months = estimate.published, traffic.days / MONTH_DAYS
-    requests = events * footprint.EVENT_REQUESTS + traffic.days * footprint.IDLE_POLLS_PER_DAY
-    yield BillLine("SQS", "events", requests, "requests", requests / 1e6 * prices.fifo_million)
-    yield BillLine("EventBridge", "events", events, "events", events / 1e6 * prices.event_million)
-    yield BillLine("CloudWatch", "alarm of events", 1, "alarms", prices.alarm * months)
+def _list_event_lines(
+    receivers: Sequence[str], traffic: Traffic, estimate: Estimate, prices: Prices
+) -> Iterator[BillLine]:
+    """The ways of events. Each is assumed to be alone, in a quiet stack."""
     most = traffic.stream.shards * traffic.days * 86_400 / footprint.EVENT_WINDOW_SECONDS
     batches, milliseconds = min(estimate.publishing, most), traffic.assumptions.batch_ms
-    for name, count, megabytes in (
-        ("archive: events", batches, footprint.MEMORY_MB["archive"]),
-        ("publish", events, footprint.PUBLISH_MB),
-    ):
+    runs = [("archive: events", batches, footprint.MEMORY_MB["archive"])]
+    for receiver in receivers:
+        events, months = estimate.published.get(receiver, 0.0), traffic.days / MONTH_DAYS
+        requests = events * footprint.EVENT_REQUESTS + traffic.days * footprint.IDLE_POLLS_PER_DAY
+        name, dollars = receiver or "events", requests / 1e6 * prices.fifo_million
+        yield BillLine("SQS", name, requests, "requests", dollars)
+        yield BillLine("CloudWatch", f"alarm of {name}", 1, "alarms", prices.alarm * months)
+        if receiver:
+            runs.append((f"on_{receiver}", events, footprint.SUBSCRIBE_MB))
+        else:
+            dollars = events / 1e6 * prices.event_million
+            yield BillLine("EventBridge", name, events, "events", dollars)
+            runs.append(("publish", events, footprint.PUBLISH_MB))
+    for name, count, megabytes in runs:
         gb_seconds = count * milliseconds / 1e3 * megabytes / 1024
         dollars = count / 1e6 * prices.lambda_million + gb_seconds * prices.lambda_gb_second
         yield BillLine("Lambda", name, count, "invocations", dollars)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal
 
 from daicho.derive.events import list_events as list_published
 from daicho.plan import AggregatePlan, EntityPlan, Generation, Ledger
 from daicho.storage.attributes import Image, measure_image
-from daicho_cli.cost import counting, examples, reads
+from daicho_cli.cost import counting, examples, footprint, reads
 from daicho_cli.cost.counting import StreamLoad
 from daicho_cli.cost.examples import ItemEvent, list_events
 from daicho_cli.cost.reads import EntityReads
@@ -32,9 +33,10 @@ from daicho_cli.cost.writes import (
     list_groups,
 )
 
-Work = Literal["items", "rows", "slots", "rollups", "announcements", "times", "reads"]
+Work = Literal["items", "rows", "slots", "rollups", "announcements", "times", "events", "reads"]
 """What units are used for: base items with all that their requests read and write; index rows;
-slots; totals and marks; the announcements of batches; the times of figures; reads of users."""
+slots; totals and marks; the announcements of batches; the times of figures; the records of events
+that subscribers handle; reads of users."""
 
 ITEM = "item"
 STACK = "stack"
@@ -57,8 +59,8 @@ class Estimate:
     """The units of a period.
 
     ``requests``: of the API. ``load``: the records and batches of the stream. ``expired``: items
-    that the archive receives. ``listings``: of the failure bucket. ``published``: events.
-    ``publishing``: records of entities that publish.
+    that the archive receives. ``listings``: of the failure bucket. ``published``: events, by the
+    subscriber or "" for the bus. ``publishing``: records of entities that publish.
     """
 
     lines: tuple[CostLine, ...]
@@ -66,7 +68,7 @@ class Estimate:
     load: StreamLoad
     expired: float
     listings: float
-    published: float = 0.0
+    published: Mapping[str, float] = field(default_factory=dict)
     publishing: float = 0.0
 
 
@@ -106,9 +108,16 @@ def estimate_units(
         load,
         sum(estimator.archived_count for estimator in estimators),
         listings,
-        sum(estimator.event_count for estimator in estimators),
+        _sum_counts(estimator.event_counts for estimator in estimators),
         sum(e.change_count for e in estimators if e.publishes),
     )
+
+
+def _sum_counts(counts: Iterable[Mapping[str, float]]) -> Mapping[str, float]:
+    sums = defaultdict[str, float](float)
+    for name, count in chain.from_iterable(each.items() for each in counts):
+        sums[name] += count
+    return sums
 
 
 def _merge_lines(lines: Iterable[CostLine]) -> Iterable[CostLine]:
@@ -173,15 +182,16 @@ class _EntityEstimator:
         """Changes of items."""
         return sum(event.count for event in self._events)
 
-    @property
-    def event_count(self) -> float:
-        """Events that are published."""
+    @cached_property
+    def event_counts(self) -> Mapping[str, float]:
+        """Events, by the subscriber that gets them or "" for the bus."""
         plans = self._ledger.events.get(self._plan.name, ())
-        return sum(
-            event.count * len(list_published(plans, _read(event.before), _read(event.after)))
-            for event in self._events
-            if event.kind != "expire"
-        )
+        counts = defaultdict[str, float](float)
+        for event in self._events:
+            if event.kind != "expire":
+                for plan in list_published(plans, _read(event.before), _read(event.after)):
+                    counts[plan.subscriber] += event.count
+        return counts
 
     @cached_property
     def written_records(self) -> float:
@@ -213,6 +223,9 @@ class _EntityEstimator:
         yield from self._list_writes()
         yield from self._list_rows()
         yield from self._list_counts(load)
+        for name, count in self.event_counts.items():
+            if name:
+                yield self._line(name, "events", count, footprint.HANDLED_EVENT * count)
         yield from self._list_reads()
 
     def _line(self, declaration: str, work: Work, count: float, units: Units) -> CostLine:

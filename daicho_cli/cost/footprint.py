@@ -28,8 +28,11 @@ MEMORY_MB: Mapping[str, int] = {
 }
 """The memory of each function that is billed here. Jobs, redrives and operators' requests are on
 demand."""
-PUBLISH_MB = 512
-"""The memory of the function that exists only where something is published."""
+PUBLISH_MB, SUBSCRIBE_MB = 512, 1024
+"""The memory of the functions that exist only where something is published or subscribed to."""
+HANDLED_EVENT = Units(read=1, write=2)
+"""Units of an event of a subscriber that arrives alone: whether its tenant is closed, and its
+record, at the beginning and at the end. What the function itself does comes on top."""
 WINDOW_MINUTES = 15
 """A stream consumer is invoked at the end of each tumbling window, for each shard."""
 ARCHIVE_UNITS = 2.0

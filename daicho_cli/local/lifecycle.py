@@ -21,7 +21,14 @@ from botocore.exceptions import ClientError, WaiterError
 from daicho.plan import LOCK_FILE_NAME
 from daicho_cli.local.deployed import NONE, compute_digest, read_digest, write_digest
 from daicho_cli.local.instance import LocalError, LocalInstance
-from daicho_cli.local.programs import LAYER, MINISTACK, install_programs, is_outdated
+from daicho_cli.local.programs import (
+    LAYER,
+    MINISTACK,
+    PROGRAMS,
+    install_programs,
+    is_outdated,
+    list_packages,
+)
 from daicho_cli.local.server import (
     Background,
     abandon,
@@ -81,7 +88,7 @@ def deploy(
     """
     given = {
         "stage": "local",
-        "local_layer": instance.programs / "layer",
+        "local_layer": list_layer_folders(instance),
         "local_ledger": copy_ledger(instance),
         "api_url": instance.url,
         **({"faults": faults} if faults else {}),
@@ -98,6 +105,12 @@ def deploy(
         write_digest(instance, digest)
     (stack,) = _describe_stack(instance, instance.stack_name)
     return {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
+
+
+def list_layer_folders(instance: LocalInstance) -> str:
+    """The folders with the packages of the functions, as a path of Python."""
+    packages = [program.name for program in list_packages(instance.project)]
+    return os.pathsep.join(str(instance.programs / name) for name in (LAYER, *packages))
 
 
 def copy_ledger(instance: LocalInstance) -> Path:
@@ -203,7 +216,7 @@ def up(
                 f"another version of {' and '.join(outdated)} is pinned: make down, then make up"
             )
         with _step(say, "programs of the local AWS"):
-            install_programs(instance.programs)
+            install_programs(instance.programs, [*PROGRAMS, *list_packages(instance.project)])
         with _step(say, f"the local AWS on port {instance.port}"):
             start(instance, partial(_load_project, instance))
         if was_killed and (found := read_health(instance).get("found")):

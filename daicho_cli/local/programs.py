@@ -20,13 +20,14 @@ from pathlib import Path
 
 from daicho.cdk.functions import assets
 from daicho.errors import SettingsError
+from daicho.project import Project
 from daicho_cli.local.environment import build_installer_environment
 from daicho_cli.local.instance import PROGRAMS as FOLDER
 from daicho_cli.local.instance import LocalError
 from daicho_cli.project import find_root
 
 HERE = Path(__file__).parent
-MINISTACK, LAYER = "ministack", "layer"
+MINISTACK, LAYER, PACKAGES = "ministack", "layer", "packages"
 MINISTACK_PINS = HERE / "requirements-ministack.txt"
 NODE_FILES = (HERE / "node/package.json", HERE / "node/package-lock.json")
 TAIL = 10
@@ -121,9 +122,17 @@ def install_node_packages(folder: Path, files: Sequence[Path]) -> None:
     run_tool(find_tool("npm"), "ci", "--silent", "--no-audit", "--no-fund", folder=folder)
 
 
-def _install_layer(folder: Path) -> None:
+def list_packages(project: Project) -> list[Program]:
+    """The further packages of a project's functions, as a program; none if it names no file."""
+    if project.requirements is None:
+        return []
+    files = (project.requirements,)
+    return [Program(PACKAGES, files, partial(_install_layer, files=files))]
+
+
+def _install_layer(folder: Path, files: Sequence[Path] = ()) -> None:
     try:
-        assets.install_packages(folder)
+        assets.install_packages(folder, None, files)
     except SettingsError as error:
         raise LocalError(str(error)) from error
 

@@ -54,7 +54,7 @@ def describe(instance: LocalInstance, outputs: dict[str, str]) -> dict[str, obje
         "functions": functions,
         "user_pool": pool,
         "client_id": client_id,
-        **{name: outputs[output] for output, name in EVENT_OUTPUTS.items() if output in outputs},
+        "events": {name: outputs[name] for name in outputs if name.endswith(EVENT_OUTPUTS)},
     }
 
 

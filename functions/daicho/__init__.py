@@ -73,6 +73,8 @@ if TYPE_CHECKING:
     from daicho.declare.split import Split as Split
     from daicho.declare.stored_objects import StoredObject as StoredObject
     from daicho.declare.stored_objects import stored_object as stored_object
+    from daicho.declare.subscribers import Event as Event
+    from daicho.declare.subscribers import Grant as Grant
     from daicho.declare.versioned import Versioned as Versioned
     from daicho.errors import Conflict as Conflict
     from daicho.errors import refuse as refuse
@@ -111,6 +113,7 @@ _NAMES = {
     "declare.searches": ("Search", "through"),
     "declare.split": ("Split",),
     "declare.stored_objects": ("StoredObject", "stored_object"),
+    "declare.subscribers": ("Event", "Grant"),
     "declare.versioned": ("Versioned",),
     "errors": ("Conflict", "refuse"),
     "plan.migrations": ("migration",),

@@ -11,6 +11,7 @@ have defaults::
     lock_file = "generations.json"   # the generations of the declarations
     handlers = "daicho.handlers"     # the package with a module for each function
     sample_data = ""                 # a module with data for the local stack
+    requirements = ""                # a file with further packages of the functions, with hashes
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import importlib
 import re
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
@@ -28,10 +29,12 @@ from typing import TYPE_CHECKING, Any
 
 from daicho.errors import ProjectError
 from daicho.plan import LOCK_FILE_NAME, Ledger, Migration, load_migrations
+from daicho.plan.events import list_receivers
 from daicho.runtime.frozen_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from daicho.declare.registry import Daicho
+    from daicho.declare.subscribers import Subscriber
 
 CONFIGURATION = "pyproject.toml"
 NAME = re.compile(r"[A-Z][A-Za-z0-9]{0,31}")
@@ -40,7 +43,7 @@ PACKAGE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 HANDLERS = "daicho.handlers"
 FUNCTIONS = (
     *("api", "project", "archive", "rollup", "redrive"),
-    *("sweep", "jobs", "ops", "audit", "forget", "release", "tokens", "publish"),
+    *("sweep", "jobs", "ops", "audit", "forget", "release", "tokens", "publish", "subscribe"),
 )
 """The Lambda functions: a package of handlers has a module for each."""
 
@@ -52,7 +55,8 @@ class Project:
     ``source``: the folder with the package of domains. ``handlers``: the package with a module for
     each function, `daicho.handlers` unless the project wraps the functions. ``sample_data``: a
     module with data for the local stack; empty for none. ``migrations``: the package of field
-    migrations.
+    migrations. ``requirements``: a file of further packages for the functions, as ``uv pip compile
+    --generate-hashes`` writes it; None for none.
     """
 
     name: str
@@ -63,6 +67,7 @@ class Project:
     handlers: str = HANDLERS
     sample_data: str = ""
     migrations: str = "migrations"
+    requirements: Path | None = None
 
     @classmethod
     def find(cls, folder: Path) -> Project:
@@ -99,8 +104,12 @@ class Project:
         if wrong:
             file = root / CONFIGURATION
             raise ProjectError(f"[tool.daicho] in {file}: {'; '.join(sorted(wrong))}")
-        paths = {name: root / values[name] for name in ("source", "lock_file")}
-        return cls(root=root, **{**values, **paths})
+        names = [name for name in ("source", "lock_file", "requirements") if values.get(name)]
+        paths = {name: root / values[name] for name in names}
+        if "requirements" in paths and not paths["requirements"].is_file():
+            missing = paths["requirements"]
+            raise ProjectError(f"{missing} is missing, which the setting requirements names")
+        return cls(root=root, **{**values, "requirements": None, **paths})
 
     @cached_property
     def packages(self) -> tuple[str, ...]:
@@ -144,6 +153,14 @@ class Project:
             raise ProjectError(f"{self.domains} is a module: make it a package of domain files")
         self._make_importable(self.migrations)
         return Daicho.discover(package, self.migrations if self.has_migrations else "")
+
+    def list_subscribers(self) -> Mapping[str, Subscriber]:
+        """The subscribers of the domain files, by name.
+
+        Raises:
+            ProjectError, DeclarationError: see `discover`.
+        """
+        return self.discover().subscribers
 
     def load_migrations(self) -> Mapping[str, Migration]:
         """Import the field migrations; none if there is no package of them.
@@ -199,14 +216,16 @@ class Project:
         for entity in daicho.entities:
             entity.model_.model_rebuild()  # a function does it when it reads or writes an item
         build_operations(daicho)
-        self._check_handlers(publishes=bool(ledger.events))
+        self._check_handlers(list_receivers(ledger.events))
         return ledger
 
-    def _check_handlers(self, *, publishes: bool) -> None:
+    def _check_handlers(self, receivers: Sequence[str]) -> None:
         if self.handlers == HANDLERS:
             return
         folder = self.locate(self.handlers)
-        needed = [name for name in FUNCTIONS if name != "publish" or publishes]
+        unused = [] if "" in receivers else ["publish"]
+        unused += [] if any(receivers) else ["subscribe"]
+        needed = [name for name in FUNCTIONS if name not in unused]
         missing = [name for name in needed if not (folder / f"{name}.py").exists()]
         if missing:
             raise ProjectError(f"{folder} lacks a module for: {', '.join(missing)}")

@@ -8,8 +8,10 @@ from typing import Literal
 
 from daicho import (
     Aggregate,
+    Book,
     Domain,
     Entity,
+    Event,
     Expires,
     Key,
     Listing,
@@ -53,7 +55,17 @@ class Memo(Entity):
     expires = Expires(dt.timedelta(seconds=LIFETIME_S), archive=True)
 
 
-domain = Domain("events", Bill, Memo)
+class Told(Entity):
+    """What the subscriber writes for each event."""
+
+    bill: str = field()
+    event: str = field()
+    total: Decimal = field()
+
+    key = Key(bill, event)
+
+
+domain = Domain("events", Bill, Memo, Told)
 domain.publish(Bill, when=created, name="created", fields=(Bill.id, Bill.status))
 domain.publish(
     Bill, when=became(Bill.status, "paid"), name="paid", fields=(Bill.total, Bill.lines), version=2
@@ -61,6 +73,15 @@ domain.publish(
 domain.publish(Bill, when=changed(Bill.total, Bill.lines), name="changed", fields=Bill.total)
 domain.publish(Bill, when=deleted, name="deleted", fields=(Bill.id, Bill.total))
 
+
+@domain.on(Bill, changed(Bill.total, Bill.lines), fields=Bill.total)
+def note_total(book: Book, event: Event) -> None:
+    """Write one item for each event."""
+    new = event.new or {}
+    book.put(Told(bill=new["id"], event=event.id, total=new["total"]))
+
+
 NAMES = ("Bill", "Memo")
-LEDGER = Daicho(domain).append_generations(Ledger(project="Proof"))
-ENTITIES = simulate_ledger(LEDGER)
+DAICHO = Daicho(domain)
+LEDGER = DAICHO.append_generations(Ledger(project="Proof"))
+ENTITIES = simulate_ledger(LEDGER, DAICHO.subscribers)

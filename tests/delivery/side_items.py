@@ -18,7 +18,7 @@ from daicho.testing.simulated_entities import SimulatedEntities
 Items = Mapping[ItemKey, Image]
 SideItems = Mapping[ItemKey, dict[str, Image]]
 """By the key of the base item, whether it exists or not, and by their sort keys."""
-BASE_ITEM_ATTRIBUTES = {"PK", "SK", "type", "_history"}
+BASE_ITEM_ATTRIBUTES = {"PK", "SK", "type", "_history", "_closing"}
 INDEXED_ATTRIBUTES = {"type", "ttl", "GSI1PK", "GSI2PK", "GSI3PK"}
 
 

@@ -40,6 +40,7 @@ STARTS = {
     "README": Start(),
     "first-entity": Start(),
     "invoice-service": Start(),
+    "billing-service": Start(),
     "add-a-search-field": Start(INVOICES),
     "add-a-unique-value": Start("examples/invoicing.py", is_changed=True),
     "add-an-aggregate": Start(INVOICES),

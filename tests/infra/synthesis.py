@@ -25,6 +25,7 @@ from daicho.plan import (
     Part,
     SearchPlan,
 )
+from daicho.project import Project
 from infra.stack import build_stack
 from tests.support.repository import PROJECT
 
@@ -189,6 +190,7 @@ def synthesise(
     folder: Path,
     *,
     ledger: Ledger = LEDGER,
+    project: Project = PROJECT,
     **changes: Any,
 ) -> Synthesis:
     """Synthesise a stage into ``folder``, from the plan ``ledger``."""
@@ -196,7 +198,7 @@ def synthesise(
     app = cdk.App(outdir=str(out), analytics_reporting=False)
     settings = settings_of(stage, **changes)
     with record_acknowledgements() as acknowledged:
-        stack = build_stack(app, project=PROJECT, settings=settings, generations=ledger)
+        stack = build_stack(app, project=project, settings=settings, generations=ledger)
     app.synth()
     return Synthesis(out, stack.stack_name, frozenset(acknowledged))
 

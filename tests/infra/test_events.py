@@ -1,11 +1,15 @@
 """The way of events: only where something is published, with the least that it needs."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from daicho.plan import Ledger
 from daicho.plan.events import EventPlan
+from daicho.plan.lockfile import write_lock_file
+from daicho.project import Project
 from daicho.testing.aws.memory_events import VISIBILITY_TIMEOUT
 from tests.infra.synthesis import LEDGER, Synthesis, synthesise
 from tests.infra.test_alarms import (
@@ -22,6 +26,30 @@ from tests.support.repository import ROOT
 
 PAID = EventPlan("paid", 1, "became", {"id": "str"}, ("status",), ({"S": "paid"},))
 PUBLISHING = replace(LEDGER, events={"Note": (PAID,), "Song": (PAID,)})
+SUBSCRIBING = '''"""Notes that somebody hears of."""
+
+from daicho import Book, Domain, Entity, Event, Grant, Key, created, deleted, uid
+
+class Note(Entity):
+    """A note."""
+
+    id: str = uid()
+    key = Key(id)
+
+
+domain = Domain("notes", Note)
+MAIL = "arn:${AWS::Partition}:ses:${AWS::Region}:${AWS::AccountId}:identity/a@example.com"
+
+
+@domain.on(Note, created, timeout_s=20, attempts=7, grants=[Grant("ses:SendEmail", MAIL)])
+def tell_somebody(book: Book, event: Event) -> None:
+    """Send an e-mail."""
+
+
+@domain.on(Note, deleted, grants=[Grant("s3:PutObject", "arn:aws:s3:::company/notes/*")])
+def forget(book: Book, event: Event) -> None:
+    """Keep it elsewhere."""
+'''
 KINDS = ("SQS::Queue", "Events::EventBus")
 
 
@@ -39,7 +67,8 @@ def own_bus(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
 def test_nothing_of_it_exists_where_nothing_is_published(any_stage: Synthesis) -> None:
     assert [any_stage.resources(kind) for kind in KINDS] == [{}, {}]
     assert "EventBusName" not in any_stage.template["Outputs"]
-    assert not {"EVENT_QUEUE", "FAILURE_BUCKET"} & {*any_stage.environment("archive")}
+    unset = {"EVENT_QUEUE", "SUBSCRIBER_QUEUES", "FAILURE_BUCKET"}
+    assert not unset & {*any_stage.environment("archive")}
 
 
 def test_the_archive_receives_every_change_of_what_publishes(publishing: Synthesis) -> None:
@@ -103,8 +132,81 @@ def test_one_alarm_is_added(publishing: Synthesis, prod: Synthesis) -> None:
     assert parts["remedy"] in find_section((ROOT / RUNBOOK).read_text("utf-8"), parts["anchor"])
 
 
-def test_nothing_is_found_against_it(publishing: Synthesis, own_bus: Synthesis) -> None:
-    for stage in (publishing, own_bus):
+@pytest.fixture(scope="module")
+def subscribed(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
+    """A project with two subscribers, and nothing on the bus."""
+    root = tmp_path_factory.mktemp("subscribed")
+    (root / "domains").mkdir()
+    (root / "domains/__init__.py").touch()
+    (root / "domains/notes.py").write_text(SUBSCRIBING, "utf-8")
+    project = Project("Shop", root, root, "domains", root / "generations.json")
+    ledger = project.discover().append_generations(Ledger(project="Shop"))
+    write_lock_file(ledger, project.lock_file)
+    return synthesise("prod", root, ledger=ledger, project=project)
+
+
+def test_each_subscriber_has_a_function_a_queue_and_its_own_rights(subscribed: Synthesis) -> None:
+    functions = subscribed.resources("Lambda::Function")
+    (told,) = (id for id in functions if id.startswith("OnTellSomebody"))
+    settings = functions[told]["Properties"]
+    assert settings["Handler"] == "daicho.handlers.subscribe.handler"
+    assert (settings["Timeout"], settings["MemorySize"]) == (20, 1024)
+    assert (
+        settings["Environment"]["Variables"].items()
+        >= {
+            "SUBSCRIBER": "tell_somebody",
+            "DOMAIN_PACKAGE": "domains",
+        }.items()
+    )
+    queues = subscribed.resources("SQS::Queue")
+    mine = [queues[id]["Properties"] for id in queues if id.startswith("OnTellSomebodyQueue")]
+    assert [(each["FifoQueue"], each["VisibilityTimeout"]) for each in mine] == [(True, 120)]
+    assert mine[0]["RedrivePolicy"]["maxReceiveCount"] == 7
+    rights = {
+        action: resource
+        for resource, actions in allowed(subscribed, settings["Role"]["Fn::GetAtt"][0]).items()
+        for action in actions
+    }
+    assert "identity/a@example.com" in rights["ses:SendEmail"]
+    assert "OnTellSomebodyDeadLetters" in rights["sqs:SendMessage"]
+    assert "dynamodb:Query" in rights
+    assert not {action for action in rights if "*" in action or action == "dynamodb:Scan"}
+    named = json.dumps(subscribed.environment("archive")["SUBSCRIBER_QUEUES"])
+    assert named.count("QueueUrl") + named.count("Ref") == 2
+
+
+def test_a_subscriber_writes_only_when_readers_know_its_declarations(
+    subscribed: Synthesis,
+) -> None:
+    resources = subscribed.template["Resources"]
+    api = set(resources[subscribed.function_id("api")]["DependsOn"])
+    (opened,) = (id for id in api if "ReleaseOpen" in id)
+    (told,) = (
+        id
+        for id in resources
+        if id.startswith("OnTellSomebodyFunction")
+        and (resources[id]["Type"] == "AWS::Lambda::Function")
+    )
+    assert opened in resources[told]["DependsOn"]
+
+
+def test_nothing_else_exists_for_subscribers(subscribed: Synthesis) -> None:
+    assert subscribed.resources("Events::EventBus") == {}
+    handlers = [
+        each["Properties"]["Handler"] for each in subscribed.resources("Lambda::Function").values()
+    ]
+    assert "daicho.handlers.publish.handler" not in handlers
+    alarms = subscribed.resources("CloudWatch::Alarm")
+    assert sum("EventsWaitFor" in id for id in alarms) == 2
+    outputs = subscribed.template["Outputs"]
+    assert {"TellSomebodyQueueUrl", "TellSomebodyDeadLetterQueueUrl"} <= {*outputs}
+    assert "OnTellSomebodyFunctionName" in outputs
+
+
+def test_nothing_is_found_against_it(
+    publishing: Synthesis, own_bus: Synthesis, subscribed: Synthesis
+) -> None:
+    for stage in (publishing, own_bus, subscribed):
         assert solutions(stage)["violations"] == []
         assert lint(stage.folder / f"{stage.name}.template.json") == []
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
+from daicho.declare.subscribers import Subscriber
 from daicho.handlers import api, project, rollup
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
@@ -20,6 +21,7 @@ from daicho.storage.bucket import Bucket
 from daicho.storage.requests import Scan
 from daicho.storage.table import Table
 from daicho.testing import MemoryDeployment
+from daicho.testing.stack_settings import NO_SUBSCRIBERS
 from tests.support.api_client import STAFF, Client
 from tests.support.dynoxide import create_table
 from tests.support.memory_stores import SigningS3
@@ -88,9 +90,11 @@ def serving_on(
 
 
 @contextmanager
-def serving_in_memory(domain_package: str, ledger: Ledger) -> Iterator[Served]:
+def serving_in_memory(
+    domain_package: str, ledger: Ledger, subscribers: Mapping[str, Subscriber] = NO_SUBSCRIBERS
+) -> Iterator[Served]:
     """The same over a table in memory: for tests that send many requests, one after another."""
-    deployment = MemoryDeployment(ledger, start=utc_now())
+    deployment = MemoryDeployment(ledger, start=utc_now(), subscribers=subscribers)
     client: Any = deployment._dynamodb
     objects: Any = SigningS3(deployment.clock.now)
     table = deployment.table

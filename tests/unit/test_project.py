@@ -150,6 +150,20 @@ def test_a_package_of_handlers_has_all_functions(folder: Path) -> None:
     assert project.check() == ledger
 
 
+def test_further_packages_and_an_import_that_lacks_one(folder: Path) -> None:
+    settings = folder / "pyproject.toml"
+    named = '[tool.daicho]\nrequirements = "more.txt"'
+    settings.write_text(settings.read_text("utf-8").replace("[tool.daicho]", named), "utf-8")
+    with pytest.raises(ProjectError, match=r"more\.txt is missing, which the setting requirements"):
+        Project.find(folder)
+    (folder / "more.txt").touch()
+    project = Project.find(folder)
+    assert project.requirements == folder / "more.txt"
+    (project.locate(project.domains) / "mail.py").write_text("import no_such_package\n", "utf-8")
+    with pytest.raises(DeclarationError, match=r"mail cannot be imported: .*; name the package in"):
+        project.discover()
+
+
 def test_the_lock_file_of_another_project_is_refused(folder: Path) -> None:
     project = Project.find(folder)
     project.lock_file.write_text(json.dumps(Ledger(project="Bank").to_json()))

@@ -112,6 +112,10 @@ class Book:
         """Who sends the request; None in jobs, commands and loads."""
         return self._access.caller
 
+    def may_read_all(self, entity: type[Entity]) -> bool:
+        """Whether the caller may read the items of every owner."""
+        return self._access.may_read_all(entity)
+
     @contextmanager
     def as_system(self) -> Iterator[None]:
         """Do not apply the rules of `Domain.access` until the end of the block."""

@@ -17,7 +17,13 @@ from daicho.cdk.archive_catalog import ArchiveCatalog
 from daicho.cdk.auth import Auth
 from daicho.cdk.backup import RegionBackup
 from daicho.cdk.conventions import set_feature_flags
-from daicho.cdk.functions.events import EventPath
+from daicho.cdk.functions.events import (
+    EventQueue,
+    SubscriberPath,
+    allow_sending,
+    build_event_paths,
+    to_camel,
+)
 from daicho.cdk.functions.jobs import Jobs, Redrive
 from daicho.cdk.functions.python_function import (
     PythonFunction,
@@ -35,6 +41,7 @@ from daicho.cdk.observability.observability import Observability
 from daicho.cdk.settings import STAGES, Settings
 from daicho.cdk.stores import Buckets, DaichoTable, build_key
 from daicho.errors import SettingsError
+from daicho.plan.events import list_receivers
 from daicho.project import Project
 
 OPERATOR_PATH = "/ops/{proxy+}"
@@ -55,7 +62,8 @@ class Daicho(Construct):
         user_pool, user_pool_client: both are None for an issuer of the team's own.
         http_api, api_url: the HTTP API, and its URL.
         functions: by name: api, project, archive, redrive, jobs, ops, release, rollup, audit,
-            forget, sweep; tokens if access tokens have the tenant; publish if events are published.
+            forget, sweep; tokens if access tokens have the tenant; publish if events are published,
+            and for each subscriber ``on_`` and its name.
         outputs: those of the stack, by name.
     """
 
@@ -97,7 +105,7 @@ class Daicho(Construct):
             settings=settings,
             project=project,
             code=bundle_functions(project, settings=settings),
-            layer=build_layer(self, settings=settings),
+            layer=build_layer(self, settings=settings, project=project),
             ledger_source=build_ledger_layer(self, settings=settings, project=project),
             table=self.table,
             buckets=buckets,
@@ -123,7 +131,7 @@ class Daicho(Construct):
             functions=watched,
             api=parts.api.http,
             state_machine=parts.machine,
-            event_queue=parts.events.queue if parts.events else None,
+            events=parts.events,
         )
         Observability(self, "Observability", metrics=metrics)
         self.outputs = self._list_outputs(settings, parts, catalog, auth)
@@ -133,7 +141,13 @@ class Daicho(Construct):
     ) -> _Parts:
         """The functions of the stream, the redrive, the jobs, the APIs and the schedules."""
         projector = build_projector(self, ledger=ledger, shared=shared)
-        events = EventPath(self, "Events", shared=shared) if ledger.events else None
+        receivers = list_receivers(ledger.events)
+        events = build_event_paths(
+            self,
+            receivers=receivers,
+            subscribers=shared.project.list_subscribers() if any(receivers) else {},
+            shared=shared,
+        )
         archiver = build_archiver(self, ledger=ledger, shared=shared, events=events)
         redrive = Redrive(
             self,
@@ -142,8 +156,7 @@ class Daicho(Construct):
             projector=projector.python.function,
             archiver=archiver.python.function,
         )
-        if events:
-            events.allow_sending(redrive.python)
+        allow_sending(redrive.python, events)
         jobs = Jobs(self, "Jobs", shared=shared, redrive=redrive.python.function)
         machine = jobs.state_machine.attr_arn
         api = Api(self, "Api", auth=auth, state_machine=machine, shared=shared)
@@ -187,9 +200,9 @@ class Daicho(Construct):
             **(auth.outputs if auth else {}),
             **({"DomainTarget": api.domain_target} if api.domain_target else {}),
             "JobMachineArn": parts.machine,
-            **(parts.events.outputs if parts.events else {}),
+            **{name: value for path in parts.events for name, value in path.outputs.items()},
             **{
-                f"{name.capitalize()}FunctionName": function.function_name
+                f"{to_camel(name)}FunctionName": function.function_name
                 for name, function in self.functions.items()
             },
         }
@@ -213,7 +226,7 @@ class _Parts:
     api: Api
     ops: PythonFunction
     scheduled: Mapping[str, PythonFunction]
-    events: EventPath | None
+    events: Sequence[EventQueue]
 
     @property
     def machine(self) -> str:
@@ -225,8 +238,7 @@ class _Parts:
         """All functions."""
         consumers = (self.projector.python, self.archiver.python)
         own = (self.api.python, *consumers, self.redrive.python, self.jobs.python)
-        published = [self.events.python] if self.events else []
-        return [*own, self.ops, *self.scheduled.values(), *published]
+        return [*own, self.ops, *self.scheduled.values(), *(path.python for path in self.events)]
 
 
 def _order_updates(
@@ -245,9 +257,11 @@ def _order_updates(
     # records in absent slots. Its last attempts end before a slot is folded early (rule 48).
     rollup = parts.scheduled["rollup"].function
     rollup.node.add_dependency(parts.projector, parts.redrive)
-    api = parts.api.python.function
-    api.node.add_dependency(release.open)
-    release.add_finish(parts.machine, rebuild_units).node.add_dependency(api)
+    subscribers = [path.python for path in parts.events if isinstance(path, SubscriberPath)]
+    finish = release.add_finish(parts.machine, rebuild_units)
+    for python in (parts.api.python, *subscribers):
+        python.function.node.add_dependency(release.open)
+        finish.node.add_dependency(python.function)
 
 
 class DaichoStack(Stack):

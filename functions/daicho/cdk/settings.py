@@ -66,6 +66,7 @@ MEMORY_MB: Mapping[str, int] = {
     "release": 512,
     "tokens": 512,
     "publish": 512,
+    "subscribe": 1024,
 }
 """Megabytes of each function; the processor share grows with them (1,769 is one core)."""
 

@@ -16,6 +16,7 @@ from daicho.declare.entity import Entity
 from daicho.declare.events import compile_event
 from daicho.declare.rules.access import AccessRule, build_access_rule, read_verb_roles
 from daicho.declare.rules.roles import RoleArgument, read_names
+from daicho.declare.subscribers import Grant, Subscriber, build_subscriber
 from daicho.errors import DeclarationError
 from daicho.plan.events import EventPlan
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -109,6 +110,7 @@ class Domain:
         self.includes: list[Include] = []
         self.access_rules: dict[str, AccessRule] = {}
         self.events: dict[str, tuple[EventPlan, ...]] = {}
+        self.subscribers: list[Subscriber] = []
         self.plans = tuple(compiler.compile_entity(entity) for entity in entities)
 
     def access(
@@ -127,11 +129,7 @@ class Domain:
         Raises:
             DeclarationError: see `build_access_rule`; or the entity has a rule already.
         """
-        if entity not in self.entities:
-            raise DeclarationError(
-                f"{entity.__name__} is not of the domain {self.name!r}; add it: "
-                f"Domain({self.name!r}, ..., {entity.__name__})"
-            )
+        self._check_entity(entity)
         if entity.__name__ in self.access_rules:
             raise DeclarationError(f"{entity.__name__}: access is declared twice; remove one")
         self.access_rules[entity.__name__] = build_access_rule(entity, read, write)
@@ -160,17 +158,65 @@ class Domain:
         Raises:
             DeclarationError: names the event, and what is wrong.
         """
+        self._check_entity(entity)
+        self._add_event(entity, compile_event(entity, name, when, fields, version))
+
+    def on(
+        self,
+        entity: type[Entity],
+        when: Any,
+        *,
+        fields: Any = (),
+        name: str = "",
+        grants: Iterable[Grant] = (),
+        timeout_s: int = 60,
+        attempts: int = 50,
+    ) -> Callable[[F], F]:
+        """Run a function for each change of an entity's items that is committed.
+
+        It takes a book of the tenant, as the system, and an `Event`. It runs at least once for each
+        change, and for those of an item in their order. If it raises an error, it runs again, and
+        later changes of the item wait.
+
+        Args:
+            entity: whose changes; it is of this domain.
+            when: `created`, `deleted`, `changed(field, ...)` or `became(field, value, ...)`.
+            fields: those whose values before and after the change are in the event, with the key's.
+            name: of its Lambda function and its queue; by default that of the function. With
+                another name, they are others, and events that wait in the queue are lost.
+            grants: what it may do besides calls of its book.
+            timeout_s: of an invocation, in seconds. An event begins in its first half.
+            attempts: deliveries, each six timeouts after the one before, until an event is a dead
+                letter.
+
+        Raises:
+            DeclarationError: names the subscriber, and what is wrong.
+        """
+        self._check_entity(entity)
+
+        def subscribe(function: F) -> F:
+            subscriber = build_subscriber(entity, function, name, grants, timeout_s, attempts)
+            label = subscriber.name
+            self._add_event(entity, compile_event(entity, label, when, fields, 1, label))
+            self.subscribers.append(subscriber)
+            return function
+
+        return subscribe
+
+    def _check_entity(self, entity: type[Entity]) -> None:
         if entity not in self.entities:
             raise DeclarationError(
                 f"{entity.__name__} is not of the domain {self.name!r}; add it: "
                 f"Domain({self.name!r}, ..., {entity.__name__})"
             )
-        event = compile_event(entity, name, when, fields, version)
+
+    def _add_event(self, entity: type[Entity], event: EventPlan) -> None:
         others = self.events.get(entity.__name__, ())
-        if any((each.name, each.version) == (name, version) for each in others):
+        if any(each.place == event.place for each in others):
+            kind = "subscriber" if event.subscriber else "event"
             raise DeclarationError(
-                f"the event {name!r} of {entity.__name__} is declared twice in version {version}; "
-                "remove one, or give it another name"
+                f"the {kind} {event.name!r} of {entity.__name__} is declared twice in version "
+                f"{event.version}; remove one, or give it another name"
             )
         self.events[entity.__name__] = (*others, event)
 

@@ -27,7 +27,16 @@ from daicho.plan.expiry import CHANGED_AT
 from daicho.search.normalise import FIELD_CODE_POINTS
 
 _INDEX_KEYS = tuple(f"GSI{number}{end}" for number in (1, 2, 3) for end in ("PK", "SK"))
-_MARKS = ("_ttl_expired", "_ttl_expired_at", "_restored", "_dismissed", "_repair", "_quiet")
+_MARKS = (
+    "_ttl_expired",
+    "_ttl_expired_at",
+    "_restored",
+    "_dismissed",
+    "_repair",
+    "_quiet",
+    "_cause",
+    "_closing",
+)
 _OF_CONTENT = ("_history", "_bytes", "_deleted")
 _KEPT = ("type", "version", "gen", "created_at", "versioned_at", "ttl", "seq", "split", *_MARKS)
 RESERVED = frozenset(("PK", "SK", *_INDEX_KEYS, *_KEPT, *_OF_CONTENT, CHANGED_AT))

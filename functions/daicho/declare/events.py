@@ -64,22 +64,28 @@ def became(field: T, *values: T) -> ChangeSpec:
 class _Publication(Declaration):
     """What messages of errors call an event."""
 
-    def __init__(self, entity: str, name: str) -> None:
+    def __init__(self, entity: str, name: str, subscriber: str) -> None:
         self.entity, self.name = entity, name
+        self.kind = "subscriber" if subscriber else "event"
 
     def __str__(self) -> str:
-        return f"the event {self.name!r} of {self.entity}"
+        return f"the {self.kind} {self.name!r} of {self.entity}"
 
 
 def compile_event(
-    entity: type[Entity], name: str, when: Any, fields: Iterable[Any], version: int
+    entity: type[Entity],
+    name: str,
+    when: Any,
+    fields: Iterable[Any],
+    version: int,
+    subscriber: str = "",
 ) -> EventPlan:
-    """The plan of an event.
+    """The plan of an event; ``subscriber``: who gets it, with the fields of the key too.
 
     Raises:
         DeclarationError: names the event, and what is wrong.
     """
-    where = _Publication(entity.__name__, name)
+    where = _Publication(entity.__name__, name, subscriber)
     if not _NAME.fullmatch(name):
         raise DeclarationError(
             f'{where}: a name has lower-case letters, digits and _; write name="paid"'
@@ -99,6 +105,8 @@ def compile_event(
             'so its changes are not visible: use Versioned("copy")'
         )
     published = tuple(fields) if isinstance(fields, tuple | list) else (fields,)
+    if subscriber:
+        published = (*entity.declarations_["key"].key_fields, *published)
     for spec in (*when.fields, *published):
         _check_field(where, entity, spec)
     if when.change == "became":
@@ -113,6 +121,7 @@ def compile_event(
         tuple(map(to_value, when.values)),
         {name: value for name, spec in sorted(read.items()) if (value := _find_default(spec))}
         or None,
+        subscriber,
     )
 
 

@@ -14,6 +14,7 @@ from daicho.declare.domain import Domain
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
 from daicho.declare.rules.access import AccessRule, build_default_rules
+from daicho.declare.subscribers import MAX_SUBSCRIBERS, Subscriber
 from daicho.errors import DeclarationError
 from daicho.plan import (
     NO_DECISIONS,
@@ -47,6 +48,7 @@ class Daicho:
             raise DeclarationError(f"two entities are called {duplicate}; rename one of them")
         for each in self.migrations.values():
             self._check_migration(each)
+        self._check_subscribers()
 
     @classmethod
     def discover(cls, package: ModuleType, migrations: str = "") -> Daicho:
@@ -61,7 +63,7 @@ class Daicho:
         for module_info in sorted(
             pkgutil.iter_modules(package.__path__), key=lambda info: info.name
         ):
-            module = importlib.import_module(f"{package.__name__}.{module_info.name}")
+            module = _import_domain(f"{package.__name__}.{module_info.name}")
             domain = getattr(module, "domain", None)
             if not isinstance(domain, Domain):
                 raise DeclarationError(f"{module.__name__} holds no domain: domain = Domain(...)")
@@ -142,6 +144,22 @@ class Daicho:
         """What each entity publishes."""
         return {name: each for domain in self.domains for name, each in domain.events.items()}
 
+    @cached_property
+    def subscribers(self) -> Mapping[str, Subscriber]:
+        """The subscribers, by name."""
+        return {each.name: each for domain in self.domains for each in domain.subscribers}
+
+    def _check_subscribers(self) -> None:
+        names = [each.name for domain in self.domains for each in domain.subscribers]
+        duplicate = next((name for name in names if names.count(name) > 1), None)
+        if duplicate:
+            raise DeclarationError(f"two subscribers are called {duplicate!r}; give one a name=")
+        if len(names) > MAX_SUBSCRIBERS:
+            raise DeclarationError(
+                f"there are {len(names)} subscribers, and a project has up to {MAX_SUBSCRIBERS}; "
+                "let functions of another stack get published events from the bus"
+            )
+
     def check_events(self, ledger: Ledger) -> None:
         """Check that a lock file has the declared events; not done by a running function.
 
@@ -193,6 +211,21 @@ class Daicho:
                     f"{migration.id} writes {spec}, whose sections are apart; "
                     "remove it from writes="
                 )
+
+
+def _import_domain(name: str) -> ModuleType:
+    """Import a domain file.
+
+    Raises:
+        DeclarationError: it imports what does not exist.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise DeclarationError(
+            f"{name} cannot be imported: {error}; name the package in the file of the setting "
+            "requirements for the functions, and install it here too"
+        ) from error
 
 
 def _describe_literals(spec: FieldSpec) -> tuple[Any, ...]:

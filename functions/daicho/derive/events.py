@@ -21,6 +21,9 @@ from daicho.storage.plain_json import to_plain_json
 
 QUIET_MARK = "_quiet"
 """The attribute of an item with the version whose write is not published."""
+CAUSE_MARK = "_cause"
+"""The attribute of an item that names who wrote it, where its changes are events: each write by a
+`Book` replaces it."""
 MAX_FIELDS_BYTES = 120_000
 """The published fields of an image as JSON. Two images and the rest are less than the 256 KB that
 each part of the way has taken since it exists."""
@@ -48,6 +51,23 @@ def find_predecessor(old: Image | None, new: Image | None) -> Image | None:
 def mark_quiet(image: Image, events: Iterable[EventPlan]) -> Image:
     """An image whose write is not published; the same one if its entity publishes nothing."""
     return {**image, QUIET_MARK: image["version"]} if events else image
+
+
+def mark_cause(image: Image, actor: str, hops: int) -> dict[str, AttributeValue]:
+    """An image that names who writes it; ``hops``: see `daicho.Event`."""
+    cause: dict[str, AttributeValue] = {"actor": {"S": actor}} if actor else {}
+    return {**image, CAUSE_MARK: {"M": {**cause, **({"hops": {"N": str(hops)}} if hops else {})}}}
+
+
+def describe_cause(old: Image | None, new: Image | None) -> dict[str, Any]:
+    """The extensions ``actor`` and ``hops`` of an event, where they are known.
+
+    The image of a deletion names who wrote the item, and not who deleted it. A loop of deletions
+    and creations is counted all the same.
+    """
+    cause = (new or old or {}).get(CAUSE_MARK, _NOTHING).get("M", _NOTHING)
+    actor = {"actor": cause["actor"]["S"]} if new is not None and "actor" in cause else {}
+    return {**actor, **({"hops": int(cause["hops"]["N"])} if "hops" in cause else {})}
 
 
 def render_fields(event: EventPlan, image: Image | None) -> dict[str, Any] | None:

@@ -31,7 +31,7 @@ def build(
     table = dependencies.table(settings.table_name, attempts=2)
     bucket = dependencies.bucket(settings.archive_bucket, attempts=2)
     archiver = Archiver(table, bucket, ledger, now=dependencies.now)
-    if not settings.event_queue:
+    if not settings.event_queues:
         return stream_handler(archiver.archive, settings, dependencies)
     # Loaded only where something is published (ADR 0158).
     from daicho.handlers.wiring.event_wiring import (  # noqa: PLC0415

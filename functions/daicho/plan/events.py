@@ -27,6 +27,7 @@ class EventPlan:
         watched: the fields whose change matters.
         values: of "became", the attribute values of the watched field that matter.
         defaults: the attribute values of fields that a stored item may lack.
+        subscriber: the name of the function of the project that gets it; empty: the bus does.
     """
 
     name: str
@@ -36,6 +37,12 @@ class EventPlan:
     watched: tuple[str, ...] = ()
     values: tuple[Mapping[str, Any], ...] = ()
     defaults: Mapping[str, Mapping[str, Any]] | None = None
+    subscriber: str = ""
+
+    @property
+    def place(self) -> tuple[str, str, int]:
+        """What no other event of the entity has."""
+        return self.subscriber, self.name, self.version
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EventPlan:
@@ -47,7 +54,7 @@ class EventPlan:
         """The event in the lock file, without what it does not have."""
         named = {"name": self.name, "version": self.version, "change": self.change}
         lists = {"watched": list(self.watched), "values": list(self.values)}
-        optional = {**lists, "defaults": self.defaults}
+        optional = {**lists, "defaults": self.defaults, "subscriber": self.subscriber}
         given = {name: value for name, value in optional.items() if value}
         return {**named, "fields": dict(sorted(self.fields.items())), **given}
 
@@ -56,16 +63,23 @@ Events = Mapping[str, tuple[EventPlan, ...]]
 """The events of each entity that publishes any, by the name of the entity."""
 
 
+def list_receivers(events: Events) -> tuple[str, ...]:
+    """The names of the subscribers that get any of these events, and "" if the bus does."""
+    return tuple(sorted({each.subscriber for plans in events.values() for each in plans}))
+
+
 def check_events(declared: Events, locked: Events) -> None:
     """Refuse a published event that would lose a field, or get one of another kind.
+
+    Subscribers are deployed together with their events, which may change.
 
     Raises:
         DeclarationError: names the event; what is published otherwise is another version.
     """
     for entity, events in declared.items():
-        before = {(each.name, each.version): each.fields for each in locked.get(entity, ())}
+        before = {each.place: each.fields for each in locked.get(entity, ()) if not each.subscriber}
         for event in events:
-            fields = before.get((event.name, event.version), {})
+            fields = before.get(event.place, {})
             lost = [name for name, kind in fields.items() if event.fields.get(name) != kind]
             if lost:
                 raise DeclarationError(

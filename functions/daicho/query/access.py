@@ -37,6 +37,7 @@ class Access:
 
     ``rules``: by the name of the entity. An entity without a rule is open to the whole tenant.
     ``lineage``: of a table that was taken over; its cursors are of this lineage alone.
+    ``actor``: who writes, for events: the subject of the caller. ``hops``: see `daicho.Event`.
     """
 
     def __init__(
@@ -44,9 +45,14 @@ class Access:
         caller: Caller | None = None,
         rules: Mapping[str, AccessRule] = NO_RULES,
         lineage: str = "",
+        *,
+        tenant: str = "",
+        actor: str = "",
+        hops: int = 0,
     ) -> None:
         self.caller, self._rules, self.lineage = caller, rules, lineage
-        self.tenant = caller.tenant if caller else ""
+        self.tenant = caller.tenant if caller else tenant
+        self.actor, self.hops = caller.subject if caller else actor, hops
         self._suspensions = 0
 
     @contextmanager
@@ -68,6 +74,11 @@ class Access:
         if rule is None or rule.is_open or self._has_role(rule.reading_roles):
             return True
         return OWNER in rule.read and self._owns(rule, image)
+
+    def may_read_all(self, entity: type[Entity]) -> bool:
+        """Whether the caller may read the items of every owner."""
+        rule = self._find_rule(entity)
+        return rule is None or rule.is_open or self._has_role(rule.reading_roles)
 
     def add_owner(self, entity: type[Entity], names: Sequence[str]) -> Sequence[str]:
         """The attributes of an item to read, with the owner where `may_read` needs it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from contextlib import suppress
 
-from daicho.derive.events import QUIET_MARK
+from daicho.derive.events import CAUSE_MARK, QUIET_MARK
 from daicho.errors import DaichoError
 from daicho.layout import item_keys, reservations, sections, versions
 from daicho.layout.base_item import get_tag, get_version, is_expired, to_seconds
@@ -29,6 +29,7 @@ _NOT_COMPARED = frozenset(
     {
         *("version", "versioned_at", versions.KEPT_UP_TO, versions.POINTED),
         *(MANIFEST, REPAIR_MARK, DISMISSED_MARK, RESTORED_MARK, QUIET_MARK),
+        CAUSE_MARK,
     }
 )
 """Attributes that say nothing about the content of an item."""
@@ -117,7 +118,7 @@ def _build_target(ledger: Ledger, copy: ItemState, live: Image | None, now: dt.d
     new = dict(compute_newest(ledger, copy, now))
     mark = RestoredMark.from_image(new)
     live_mark = RestoredMark.from_image(live) if is_same_life(copy.image, live) else None
-    for name in (DISMISSED_MARK, REPAIR_MARK, RESTORED_MARK, QUIET_MARK):
+    for name in (DISMISSED_MARK, REPAIR_MARK, RESTORED_MARK, QUIET_MARK, CAUSE_MARK):
         new.pop(name, None)
     if live_mark is not None:
         new[RESTORED_MARK] = live_mark.to_value()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -27,7 +28,7 @@ _TEXTS = (
     *("ARCHIVE_BUCKET", "FAILURE_BUCKET", "OBJECT_BUCKET", "JOB_MACHINE", "API_URL", "DASHBOARD"),
     *("PROJECT_FUNCTION", "ARCHIVE_FUNCTION", "AUDIT_FUNCTION", "PROJECT_MAPPING"),
     *("DOMAIN_PACKAGE", "MIGRATION_PACKAGE", "TABLE_LINEAGE"),
-    *("EVENT_QUEUE", "EVENT_BUS", "DEAD_LETTER_QUEUE", "AWS_LAMBDA_FUNCTION_NAME"),
+    *("SUBSCRIBER", "EVENT_BUS", "DEAD_LETTER_QUEUE", "AWS_LAMBDA_FUNCTION_NAME"),
 )
 """The variables that are texts. Each is the setting of its name in lower case, as numbers are."""
 _NUMBERS = {
@@ -65,8 +66,9 @@ class Settings:
     ``domain_package``: the package of the domain files; ``migration_package``: that of the field
     migrations, empty for none. ``claim_names``: those of a token. ``dashboard``: the address of the
     dashboard. ``tenant_limits``: what tenants may consume; None: there are no quotas.
-    ``event_queue``, ``dead_letter_queue``: the URLs of the queues of events; empty if
-    nothing is published. ``event_bus``: a name or an ARN. ``aws_lambda_function_name``: its own.
+    ``event_queues``: the URL of the queue of each subscriber, by its name, and of the bus, by "";
+    ``dead_letter_queue``: that of events that are given up. ``event_bus``: a name or an ARN.
+    ``subscriber``: the name of the function's own. ``aws_lambda_function_name``: its own.
     ``lock_file``: the generations; a relative path begins at the folder of the function's code,
     which holds the package `daicho`.
     ``console``: the stage and the variables ``CONSOLE_*``, by the rest of their lower-case names;
@@ -86,7 +88,8 @@ class Settings:
     archive_function: str = ""
     job_machine: str = ""
     audit_function: str = ""
-    event_queue: str = ""
+    event_queues: Mapping[str, str] = field(default_factory=dict)
+    subscriber: str = ""
     event_bus: str = ""
     dead_letter_queue: str = ""
     aws_lambda_function_name: str = ""
@@ -142,6 +145,7 @@ class Settings:
             emulated_stream=emulated == "true",
             claim_names=_read_claim_names(environ),
             tenant_limits=limits,
+            event_queues=_read_queues(environ),
             lock_file=CODE / (environ.get("LOCK_FILE") or LOCK_FILE_NAME),
             bounds=replace(UNBOUNDED, **{name: bound for name, bound in bounds.items() if bound}),
             console=_read_console(environ) if console == "true" else None,
@@ -183,6 +187,13 @@ def _parse_limits(environ: Mapping[str, str], wrong: list[str]) -> TenantLimits 
     except ValueError as error:
         wrong.append(f"TENANT_LIMITS: {error}")
         return None
+
+
+def _read_queues(environ: Mapping[str, str]) -> Mapping[str, str]:
+    """The URL of each queue of events: of the bus alone as text, of subscribers as JSON."""
+    of_bus = environ.get("EVENT_QUEUE")
+    of_subscribers: Mapping[str, str] = json.loads(environ.get("SUBSCRIBER_QUEUES") or "{}")
+    return {**({"": of_bus} if of_bus else {}), **of_subscribers}
 
 
 def _read_console(environ: Mapping[str, str]) -> Mapping[str, str]:

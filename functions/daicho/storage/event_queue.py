@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -27,20 +28,24 @@ class EventMessage:
     """An event on its way.
 
     ``id``: of the event. ``group``: of its item, whose events keep their order. ``body``: the event
-    as JSON. ``receipt``: the id that the queue gave the message.
+    as JSON. ``receipt``: the id that the queue gave the message. ``receiver``: whose queue it is
+    sent to: the name of a subscriber, or "" for the bus. ``attempt``: of its delivery, from 1.
     """
 
     id: str
     group: str
     body: str
     receipt: str = ""
+    receiver: str = ""
+    attempt: int = 1
 
     @classmethod
     def parse(cls, record: Mapping[str, Any]) -> EventMessage:
         """A record of an event that Lambda makes of messages."""
         system = record["attributes"]
         id, group = system["MessageDeduplicationId"], system["MessageGroupId"]
-        return cls(id, group, record["body"], record["messageId"])
+        attempt = int(system.get("ApproximateReceiveCount", 1))
+        return cls(id, group, record["body"], record["messageId"], attempt=attempt)
 
 
 class EventQueue:
@@ -111,12 +116,13 @@ class EventBus:
 
 
 def split_into_requests(messages: Sequence[EventMessage]) -> Iterator[tuple[EventMessage, ...]]:
-    """Requests of messages that are all of different groups."""
+    """Requests, each to one queue, of messages that are all of different groups."""
     request: list[EventMessage] = []
     size = 0
-    for message in messages:
+    for message in sorted(messages, key=attrgetter("receiver")):
         length = len(message.body.encode()) + 2 * len(message.id)
-        if request and (len(request) == MAX_MESSAGES or size + length > MAX_BYTES):
+        is_full = len(request) == MAX_MESSAGES or size + length > MAX_BYTES
+        if request and (is_full or request[0].receiver != message.receiver):
             yield tuple(request)
             request, size = [], 0
         request.append(message)

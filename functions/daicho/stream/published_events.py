@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
-from daicho.derive.events import find_predecessor, is_too_large, list_events, render_fields
+from daicho.derive.events import (
+    describe_cause,
+    find_predecessor,
+    is_too_large,
+    list_events,
+    render_fields,
+)
 from daicho.derive.events import render_json as render
 from daicho.errors import UnavailableError
 from daicho.plan import Ledger
@@ -32,12 +38,13 @@ Send = Callable[[Sequence[EventMessage]], Sequence[EventMessage]]
 
 @dataclass(frozen=True)
 class EventSender:
-    """Sends the events of stream records to a queue.
+    """Sends the events of stream records to the queues of those that get them.
 
-    ``stage``: part of their source. ``set_aside``: keeps records that cannot be computed.
+    ``queues``: of each subscriber, by its name; "": of the bus. ``stage``: part of their source.
+    ``set_aside``: keeps records that cannot be computed.
     """
 
-    queue: EventQueue
+    queues: Mapping[str, EventQueue]
     ledger: Ledger
     stage: str
     set_aside: Callable[[Sequence[StreamRecord], str], None]
@@ -60,8 +67,15 @@ class EventSender:
                 continue
             origins |= {message.id: record.seq for message in computed}
             messages += computed
-        left = send_in_order(messages, self.queue.send, retry_budget, self.map_all)
+        left = send_in_order(messages, self._send_request, retry_budget, self.map_all)
         return min((origins[message.id] for message in left), default=None)
+
+    def _send_request(self, messages: Sequence[EventMessage]) -> Sequence[EventMessage]:
+        """Send messages of one receiver. A newer lock file may have one without a queue yet."""
+        name = messages[0].receiver
+        if name not in self.queues:
+            raise UnavailableError(f"the subscriber {name!r} has no queue")
+        return self.queues[name].send(messages)
 
 
 def send_in_order(
@@ -116,7 +130,8 @@ def _build_message(
     place = f"{record.key.pk}\0{record.key.sk}"
     data = {"old": render_fields(event, old), "new": render_fields(event, record.new)}
     omitted = [name for name, fields in data.items() if is_too_large(fields)]
-    id = f"{record.seq}-{_digest(place, entity, event.name, str(event.version))}"
+    receiver = (event.subscriber,) if event.subscriber else ()
+    id = f"{record.seq}-{_digest(place, entity, event.name, str(event.version), *receiver)}"
     body = {
         "specversion": "1.0",
         "id": id,
@@ -128,10 +143,11 @@ def _build_message(
         "sequence": record.seq,
         "tenant": keys.parse_first(record.key.pk),
         **_read_version(image),
+        **describe_cause(old, record.new),
         **({"omitted": " ".join(omitted)} if omitted else {}),
         "data": {**data, **dict.fromkeys(omitted)},
     }
-    return EventMessage(id, _digest(place), render(body))
+    return EventMessage(id, _digest(place, *receiver), render(body), receiver=event.subscriber)
 
 
 def render_type(project: str, entity: str, event: EventPlan) -> str:

@@ -7,16 +7,20 @@ import gzip
 import io
 import json
 import random
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import redirect_stdout
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from daicho.book.book import Book
 from daicho.declare.entity import Entity
+from daicho.declare.subscribers import Event, Subscriber
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.items.mapper import to_item
 from daicho.layout.heartbeats import is_heartbeat
 from daicho.plan import Ledger
+from daicho.plan.events import list_receivers
 from daicho.query.access import SYSTEM, Access
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
@@ -26,27 +30,42 @@ from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.testing.aws.invocations import FunctionReturned
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
-from daicho.testing.aws.memory_events import MemoryBus, MemoryQueue
+from daicho.testing.aws.memory_events import MemoryBus
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.testing.aws.memory_streams import MemoryStreams
 from daicho.testing.aws.stream_recorder import StreamRecorder
 from daicho.testing.aws.table_stream import TableStream
+from daicho.testing.choices import Choices
 from daicho.testing.clock import SimulatedClock
+from daicho.testing.faults.fault_injector import FaultInjector
+from daicho.testing.faults.faulty_clients import FaultyDynamoDB
+from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.stack_settings import (
     ARCHIVE_BUCKET,
     BUCKETS,
+    DEAD_LETTERS,
     DIRTY_SHARDS,
     ENVIRONMENT,
+    EVENT_QUEUE,
+    NO_SUBSCRIBERS,
     OBJECT_BUCKET,
     TABLE,
     build_handler,
     create_mappings,
     list_ready_shards,
+    open_queues,
 )
 from daicho.write.counter_writer import CounterSettings
 
 DEFAULT_START = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
 INVOCATION_MS = 300_000
+MAX_FAULTY_ATTEMPTS = 6
+"""Deliveries of an event that meet faults, before one that does not."""
+FAULTS = {
+    **dict.fromkeys(("crash before", "crash after", "lost response", "repeated request"), 0.08),
+    **dict.fromkeys(("throttled key", "server error", "conflict", "slow"), 0.04),
+}
+"""The weights of what befalls an operation of a subscriber's process."""
 E = TypeVar("E", bound=Entity)
 
 
@@ -75,6 +94,11 @@ class MemoryDeployment:
         heartbeat_seconds: with more than 0, figures have an ``as_of``: `roll_up` raises it by what
             was delivered before, and sends heartbeats, which `deliver` counts too. See rule 55.
 
+        subscribers: what `deliver` runs besides: ``Daicho(domain).subscribers``.
+        faults: a number from which follows what befalls the processes of subscribers: they end
+            before or after an operation, are throttled, lose an answer, or come too late. So most
+            events are delivered several times, and ``clock`` moves on. None: nothing does.
+
     Attributes:
         clock: the time of the Books and the functions. It moves only when it is advanced.
         table: the library's table, to read or write items directly.
@@ -82,7 +106,13 @@ class MemoryDeployment:
     """
 
     def __init__(
-        self, ledger: Ledger, *, start: dt.datetime = DEFAULT_START, heartbeat_seconds: int = 0
+        self,
+        ledger: Ledger,
+        *,
+        start: dt.datetime = DEFAULT_START,
+        heartbeat_seconds: int = 0,
+        subscribers: Mapping[str, Subscriber] = NO_SUBSCRIBERS,
+        faults: int | None = None,
     ) -> None:
         self.ledger = ledger
         self._environment = dict(ENVIRONMENT)
@@ -96,7 +126,11 @@ class MemoryDeployment:
         self._mappings = create_mappings(
             ledger, self._stream, self.clock.now, lambda _name, _body: None, {}
         )
-        self._queue = MemoryQueue(self.clock.now)
+        self._queues = open_queues(self.clock.now, subscribers)
+        self._process: SimulatedProcess | None = None
+        self._choices = None if faults is None else Choices(faults)
+        self._subscribers = {name: self._watch(each) for name, each in subscribers.items()}
+        self._error: Exception | None = None
         self._bus = MemoryBus()
         self.published = self._bus.events
         self._random = random.Random(0)  # noqa: S311  # it chooses slots of fast counters
@@ -121,10 +155,11 @@ class MemoryDeployment:
         )
 
     def deliver(self) -> int:
-        """Deliver all stream records to the projector and the archiver.
+        """Deliver all stream records to the projector and the archiver, and all events.
 
         Derived items and slots are up to date afterwards, and items that `expire_items` removed
-        are in the archive. Events are in ``published``.
+        are in the archive. Events are in ``published``, and subscribers have run for them, and for
+        what they wrote.
 
         Returns:
             The number of records that the functions received.
@@ -133,6 +168,7 @@ class MemoryDeployment:
             DeliveryError: a function failed, did not handle a record, or put one aside because
                 what it derives cannot be computed.
         """
+        self._deliver_events()
         count = 0
         while ready := list_ready_shards(self._mappings):
             for name, shard in ready:
@@ -144,15 +180,67 @@ class MemoryDeployment:
                     raise DeliveryError(f"{name} did not handle {result['batchItemFailures']}")
                 self._mappings[name].settle(invocation, FunctionReturned(result))
                 count += len(invocation.positions)
-        while messages := self._queue.receive():
-            answer = self._invoke("publish", messages)
-            if answer["batchItemFailures"]:
-                raise DeliveryError(f"publish did not handle {answer['batchItemFailures']}")
-            self._queue.settle(messages, answer)
+            self._deliver_events()
         quarantined = [key for key, item in self._dynamodb.items if _is_quarantined(item)]
         if quarantined:
             raise DeliveryError(f"records of these shards could not be processed: {quarantined}")
         return count
+
+    def _deliver_events(self) -> None:
+        """Let the functions of all queues handle their messages."""
+        for receiver in list_receivers(self.ledger.events):
+            if receiver and receiver not in self._subscribers:
+                raise DeliveryError(
+                    f"the subscriber {receiver!r} is unknown; write MemoryDeployment(ledger, "
+                    "subscribers=Daicho(domain).subscribers)"
+                )
+            queue, name = self._queues[receiver or EVENT_QUEUE], receiver or "publish"
+            while event := queue.receive():
+                if receiver and self._choices and queue.messages[0].attempts <= MAX_FAULTY_ATTEMPTS:
+                    queue.settle(event, self._invoke_with_faults(name, event, self._choices))
+                    self.clock.advance(queue.visibility.total_seconds())
+                    continue
+                self._error = None
+                answer = self._invoke(name, event)
+                if answer["batchItemFailures"]:
+                    raise DeliveryError(f"{name} failed: {self._error!r}") from self._error
+                queue.settle(event, answer)
+        if self._queues[DEAD_LETTERS].messages:
+            raise DeliveryError("subscribers write what each other waits for: a loop")
+
+    def _invoke_with_faults(
+        self, name: str, event: Mapping[str, Any], choices: Choices
+    ) -> Mapping[str, Any]:
+        """Run a subscriber in a process that may end early; then all of its events are left."""
+        process = SimulatedProcess(
+            name,
+            lambda _process: self._invoke(name, event),
+            code_version=0,
+            seconds=float(self._subscribers[name].timeout_s),
+            choices=choices,
+            faults=FaultInjector(FAULTS),
+            fault_counts=Counter(),
+        )
+        self._process = process
+        while not process.finished and not process.is_overdue:
+            process.step()
+        if not process.finished:
+            process.kill()
+        self._process = None
+        left = [{"itemIdentifier": each["messageId"]} for each in event["Records"]]
+        return process.outcome or {"batchItemFailures": left}
+
+    def _watch(self, subscriber: Subscriber) -> Subscriber:
+        """The subscriber, with a function whose error a `DeliveryError` shows."""
+
+        def run(book: Book, event: Event) -> None:
+            try:
+                subscriber.function(book, event)
+            except Exception as error:
+                self._error = error
+                raise
+
+        return replace(subscriber, function=run)
 
     def roll_up(self) -> None:
         """Run the rollup: totals and rankings show everything that was delivered.
@@ -204,21 +292,24 @@ class MemoryDeployment:
         ]
 
     def _invoke(self, name: str, event: Mapping[str, Any]) -> Any:
+        process = self._process
         dependencies = Dependencies(
             table=lambda _name, **_: self._open_table(),
             bucket=lambda bucket, **_: self._open_bucket(bucket),
-            event_queue=lambda url: EventQueue(self._queue, url),
+            event_queue=lambda url: EventQueue(self._queues[url], url),
             event_bus=lambda name, dead: EventBus(self._bus, name, dead),
             now=self.clock.now,
-            sleep=self.clock.advance,
+            sleep=process.sleep if process else self.clock.advance,
             random=self._random.random,
             parallelism=1,
             stream=lambda _table: self._describe_stream(),
         )
-        handler = build_handler(name, self.ledger, dependencies, self._environment)
+        handler = build_handler(
+            name, self.ledger, dependencies, self._environment, self._subscribers
+        )
         with redirect_stdout(io.StringIO()):  # metrics
             try:
-                return handler(event, _Context())
+                return handler(event, process or _Context())
             except Exception as error:
                 raise DeliveryError(f"{name} failed: {error!r}") from error
 
@@ -228,6 +319,8 @@ class MemoryDeployment:
 
     def _open_table(self) -> Table:
         client: Any = self._dynamodb
+        if self._process is not None:
+            client = FaultyDynamoDB(client, self._process)
         return Table(client, TABLE)
 
     def _open_bucket(self, name: str) -> Bucket:

@@ -58,11 +58,16 @@ def daicho_faults(request: pytest.FixtureRequest, daicho_ledger: Ledger) -> Faul
 
 
 @pytest.fixture
-def daicho_deployment(daicho_ledger: Ledger) -> MemoryDeployment:
-    """An empty deployment in memory of the project's own entities."""
+def daicho_deployment(request: pytest.FixtureRequest, daicho_ledger: Ledger) -> MemoryDeployment:
+    """An empty deployment in memory of the project's own entities and subscribers."""
+    from daicho.plan.events import list_receivers  # noqa: PLC0415  # see above
+    from daicho.project import Project  # noqa: PLC0415  # see above
     from daicho.testing.memory_deployment import MemoryDeployment  # noqa: PLC0415  # see above
 
-    return MemoryDeployment(daicho_ledger)
+    if not any(list_receivers(daicho_ledger.events)):
+        return MemoryDeployment(daicho_ledger)
+    subscribers = Project.find(request.path.parent).list_subscribers()
+    return MemoryDeployment(daicho_ledger, subscribers=subscribers)
 
 
 @pytest.fixture

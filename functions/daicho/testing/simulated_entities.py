@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from daicho.derive.contributions import Amount
 from daicho.layout import item_keys
@@ -20,6 +20,9 @@ from daicho.testing.faults.code_versions import FIXED_CODE, NEW_CODE, OLD_CODE
 from daicho.testing.oracle.rows.plain_amounts import compute_plain_amounts
 from daicho.testing.oracle.rows.plain_marks import is_empty
 from daicho.testing.stack_settings import build_event_filters
+
+if TYPE_CHECKING:
+    from daicho.declare.subscribers import Subscriber
 
 TENANT = "t"
 CREATED_AT = "2026-11-21T01:05:40.123456Z"
@@ -49,12 +52,13 @@ class SimulatedEntities:
 
     ``ledgers``: by version of the simulated code. ``draw_values`` draws the fields of an item by
     its newest plan. ``first_generation``: the newest generation that writers know when a schedule
-    begins; a deployment gives them the others.
+    begins; a deployment gives them the others. ``subscribers``: those of the declarations.
     """
 
     ledgers: Mapping[int, Ledger]
     draw_values: Callable[[EntityPlan, ValueSource], dict[str, Any]]
     first_generation: int = 1
+    subscribers: Mapping[str, Subscriber] = field(default_factory=dict)
 
     @property
     def ledger(self) -> Ledger:
@@ -142,7 +146,9 @@ class SimulatedEntities:
         return {name: EventFilters(patterns) for name, patterns in filters.items()}
 
 
-def simulate_ledger(ledger: Ledger) -> SimulatedEntities:
+def simulate_ledger(
+    ledger: Ledger, subscribers: Mapping[str, Subscriber] | None = None
+) -> SimulatedEntities:
     """All entities of a ledger, with values drawn by the types of their fields.
 
     Every version of the simulated code has the whole ledger, and writers know all generations.
@@ -153,6 +159,7 @@ def simulate_ledger(ledger: Ledger) -> SimulatedEntities:
         dict.fromkeys((OLD_CODE, NEW_CODE, FIXED_CODE), ledger),
         lambda plan, source: draw_values_by_type(merged[plan.name], source),
         first_generation=max(newest, default=1),
+        subscribers=subscribers or {},
     )
 
 

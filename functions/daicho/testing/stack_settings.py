@@ -7,17 +7,25 @@ compares them with the synthesised template. Their event filters follow from the
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from daicho.handlers import archive, project, publish, redrive, rollup, sweep
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
 from daicho.plan import Ledger
 from daicho.plan.event_filters import archive_filters, project_filters
+from daicho.plan.events import list_receivers
 from daicho.testing.aws.event_source_mapping import EventSourceMapping
 from daicho.testing.aws.mapping_settings import MappingSettings
+from daicho.testing.aws.memory_events import MemoryQueue
 from daicho.testing.aws.table_stream import TableStream
+
+if TYPE_CHECKING:
+    from daicho.declare.subscribers import Subscriber
 
 TABLE, DIRTY_SHARDS = "daicho", 2
 ARCHIVE_BUCKET, FAILURE_BUCKET, OBJECT_BUCKET = "archive", "failures", "objects"
@@ -34,13 +42,9 @@ ENVIRONMENT: Mapping[str, str] = {
     "JOB_MACHINE": "jobs",
 }
 EVENT_QUEUE, DEAD_LETTERS = "events", "dead letters"
-EVENT_ENVIRONMENT: Mapping[str, str] = {
-    "EVENT_QUEUE": EVENT_QUEUE,
-    "DEAD_LETTER_QUEUE": DEAD_LETTERS,
-    "EVENT_BUS": "bus",
-    "AWS_LAMBDA_FUNCTION_NAME": "archive",
-}
-"""What the functions have besides, if anything is published."""
+TIMEOUTS_UNTIL_VISIBLE = 6
+"""After so many timeouts of a subscriber, an event that it received is visible again."""
+NO_SUBSCRIBERS: Mapping[str, Subscriber] = {}
 _BUILDERS: Mapping[str, Callable[..., Handler]] = {
     "project": project.build,
     "archive": archive.build,
@@ -69,11 +73,45 @@ def build_handler(
     ledger: Ledger,
     dependencies: Dependencies,
     environment: Mapping[str, str] = ENVIRONMENT,
+    subscribers: Mapping[str, Subscriber] = NO_SUBSCRIBERS,
 ) -> Handler:
-    """The real handler of a function: project, archive, publish, rollup, redrive or sweep."""
-    if ledger.events:
-        environment = {**environment, **EVENT_ENVIRONMENT}
-    return _BUILDERS[name](environment, ledger, dependencies)
+    """The real handler of a function: project, archive, publish, rollup, redrive, sweep.
+
+    That of a subscriber has its name.
+    """
+    environment = {**environment, **_build_event_environment(list_receivers(ledger.events))}
+    if name not in subscribers:
+        return _BUILDERS[name](environment, ledger, dependencies)
+    from daicho.handlers import subscribe  # noqa: PLC0415  # it loads Pydantic
+
+    environment["SUBSCRIBER"] = name
+    return subscribe.build(environment, ledger, dependencies, subscribers[name])
+
+
+def open_queues(
+    now: Callable[[], dt.datetime], subscribers: Mapping[str, Subscriber]
+) -> defaultdict[str, MemoryQueue]:
+    """The queues of a deployment, by their URLs: those of subscribers have their names."""
+    queues = defaultdict[str, MemoryQueue](lambda: MemoryQueue(now))
+    for name, subscriber in subscribers.items():
+        visibility = dt.timedelta(seconds=TIMEOUTS_UNTIL_VISIBLE * subscriber.timeout_s)
+        queues[name] = MemoryQueue(now, visibility=visibility)
+    return queues
+
+
+def _build_event_environment(receivers: Sequence[str]) -> dict[str, str]:
+    """What functions have besides where events are declared; a queue has its receiver's name."""
+    if not receivers:
+        return {}
+    of_bus = {"EVENT_QUEUE": EVENT_QUEUE} if "" in receivers else {}
+    named = {name: name for name in receivers if name}
+    return {
+        **of_bus,
+        **({"SUBSCRIBER_QUEUES": json.dumps(named)} if named else {}),
+        "DEAD_LETTER_QUEUE": DEAD_LETTERS,
+        "EVENT_BUS": "bus",
+        "AWS_LAMBDA_FUNCTION_NAME": "archive",
+    }
 
 
 def build_event_filters(ledger: Ledger) -> dict[str, tuple[str, ...]]:

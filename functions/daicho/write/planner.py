@@ -17,7 +17,7 @@ from daicho.declare.entity import Entity, get_values, list_made_now
 from daicho.declare.queries import ItemRef
 from daicho.declare.rules.rule_set import NO_RULES
 from daicho.declare.stored_objects import check_object_keys
-from daicho.derive.events import check_published_size
+from daicho.derive.events import check_published_size, mark_cause
 from daicho.errors import Conflict, PreconditionFailed, UnreadableError
 from daicho.items import change_rules, mapper, rules
 from daicho.items.mapper import E, ItemFields
@@ -383,9 +383,10 @@ class ItemPlanner:
         budget = self.key_resolver.table.budget
         if predecessor is None and budget.creation_refusal is not None:
             raise budget.creation_refusal
-        derived_units = field_changes.check_image(plan, image, budget.bounds, predecessor)
         if events := self.key_resolver.ledger.events.get(plan.name):
+            image = mark_cause(image, self.access.actor, self.access.hops)
             check_published_size(events, image)
+        derived_units = field_changes.check_image(plan, image, budget.bounds, predecessor)
         key = get_key(image)
         if entity.object_fields_:
             check_object_keys(entity, key, plan.key.fields[-1])

@@ -71,6 +71,7 @@ PROFILES_BY_RULE: dict[str, Sequence[str]] = {
     "figures": FIGURES,
     "rows": ("rows",),
     "expiry": ("expiry rules", "expiry restores"),
+    "references": ("references",),
     "rules": ("rules",),
     "unique": ("unique",),
     "versions": ("callers",),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.delivery import ruled_entities, unique_entities
+from tests.delivery import referring_entities, ruled_entities, unique_entities
+from tests.delivery.referring_requests import ReferringRequests
 from tests.delivery.ruled_requests import RuledRequests
 from tests.delivery.unique_requests import UniqueRequests
 from tests.simulator.schedules.proof_profile import ProofProfile
@@ -46,6 +47,24 @@ SERVICE_PROFILES = (
             "detached": (60, 120),
             "race_requests": (0, 40),
             "expire": (0, 20),
+            **dict.fromkeys(("load", "deploy"), (0,)),
+        },
+    ),
+    # Items that refer to others, which are deleted meanwhile: none refers to nothing.
+    ProofProfile(
+        "references",
+        12,
+        entities=referring_entities.ENTITIES,
+        requests=ReferringRequests,
+        entity_sets=(("Owner", "Lease"), ("Owner", "Chair"), referring_entities.NAMES),
+        max_items=(1, 2),
+        writes=(10, 16, 30),
+        fault_levels=(0.0, 0.02, 0.1),
+        events={
+            "write": (60, 120),
+            "detached": (60, 200),
+            "race_requests": (20, 60),
+            "advance": (0, 10),
             **dict.fromkeys(("load", "deploy"), (0,)),
         },
     ),

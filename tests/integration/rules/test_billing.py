@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,10 +14,12 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
+from examples import invoicing
 from examples.billing import domain
-from tests.support import billing_domains
+from tests.support import billing_domains, invoicing_domains
 from tests.support.api_client import Client
-from tests.support.deployment import Served, serving_on
+from tests.support.deployment import Served, serving_in_memory, serving_on
+from tests.support.how_to_page import HowToPage
 from tests.support.repository import ROOT
 
 INVOICE: dict[str, Any] = {
@@ -75,6 +80,78 @@ def test_a_month_of_a_billing_service(served: Served) -> None:
     assert clerk.everything("/plan-revenue/2026-11") == [
         {"plan": "pro", "count": 1, "total": "64.90", "rank": 1}
     ]
+
+
+def test_a_payment_is_told_and_leaves_a_receipt() -> None:
+    daicho = Daicho(domain)
+    ledger = daicho.append_generations(Ledger(project="Shop"))
+    with serving_in_memory(billing_domains.__name__, ledger, daicho.subscribers) as served:
+        ann = Client(served.handler, "acme", {"sub": "ann", "cognito:groups": ["accountant"]})
+        ann.good("PUT", "/plans/pro", {"name": "Pro", "price": "49.90"})
+        customer = ann.good("POST", "/customers", {"name": "Yamada", "email": "y@example.com"})
+        invoice = ann.good("POST", "/invoices", {**INVOICE, "customer": customer["id"]})
+        served.catch_up()
+        there = f"/receipts/{invoice['id']}"
+        assert ann("GET", there).status == 404
+        ann.good("PATCH", f"/invoices/{invoice['id']}", PAID)
+        served.catch_up()
+        receipt = ann.good("GET", there)
+        assert (
+            receipt.items()
+            >= {
+                "invoice": invoice["id"],
+                "customer": customer["id"],
+                "paid_on": "2026-11-20",
+                "total": "64.90",
+                "booked_by": "ann",
+            }.items()
+        )
+        assert ann("PATCH", there, {"total": "0"}).status == 405
+        other = Client(served.handler, "globex", {"sub": "ann", "cognito:groups": ["accountant"]})
+        assert other("GET", there).status == 404
+        assert ann.everything(f"/customers/{customer['id']}/receipts") == [receipt]
+
+
+def test_the_requests_of_the_tutorial() -> None:
+    page = HowToPage.read(ROOT / "docs/tutorial/billing-service.md")
+    daicho = Daicho(domain)
+    ledger = daicho.append_generations(Ledger(project="Shop"))
+    with serving_in_memory(billing_domains.__name__, ledger, daicho.subscribers) as served:
+        ann = Client(served.handler, "acme", {"sub": "ann", "cognito:groups": ["accountant"]})
+        variables: dict[str, str] = {}
+
+        def send(line: str) -> tuple[int, Any]:
+            """Send a request of the page, as curl would."""
+            line = re.sub(r"'?\$([A-Z]+)'?", lambda m: variables.get(m[1], ""), line)
+            words = shlex.split(line)
+            method = words[words.index("-X") + 1] if "-X" in words else "GET"
+            body = json.loads(words[words.index("-d") + 1]) if "-d" in words else None
+            answer = ann(method, words[-1], body)
+            served.catch_up()
+            return answer.status, answer.json
+
+        plan, customer, invoice, delete, pay, receipt = (
+            command.line for command in page.commands if command.line.startswith("curl")
+        )
+        assert send(plan)[0] == 201
+        variables["CUSTOMER"] = send(customer)[1]["id"]
+        variables["ID"] = send(invoice)[1]["id"]
+        assert send(delete)[0] == 409
+        assert send(receipt)[0] == 404
+        assert send(pay)[1]["status"] == "paid"
+        found = send(receipt)[1]
+        assert (found["total"], found["booked_by"]) == ("49.90", "ann")
+
+
+def test_an_empty_list_of_own_items_names_the_parameter_for_those_of_others() -> None:
+    ledger = Daicho(invoicing.domain).append_generations(Ledger())
+    with serving_in_memory(invoicing_domains.__name__, ledger) as served:
+        ann = Client(served.handler, "acme", {"sub": "ann", "cognito:groups": ["accountant"]})
+        kim = Client(served.handler, "acme", {"sub": "kim"})
+        note = "no item is owned by you; owner= names another owner"
+        assert ann.good("GET", "/invoices") == {"items": [], "cursor": None, "note": note}
+        for client, url in ((kim, "/invoices"), (ann, "/invoices?owner=kim")):
+            assert client.good("GET", url) == {"items": [], "cursor": None}
 
 
 def test_the_example_is_short() -> None:

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Any
 from unittest import mock
 
 from daicho.archive.chain import Chain, read_watermark
+from daicho.book.book import Book
+from daicho.declare.subscribers import Event, Subscriber
+from daicho.layout.event_records import build_event_key
 from daicho.plan import Ledger
 from daicho.storage.attributes import Image
 from daicho.storage.event_queue import EventMessage
 from daicho.storage.item_key import get_key
 from daicho.stream import published_events
 from daicho.stream.records import StreamRecord
-from daicho.testing.aws.memory_events import VISIBILITY_TIMEOUT
 from daicho.testing.faults.code_versions import PoisonError, is_fixed
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
 from daicho.testing.stack_settings import ARCHIVE_BUCKET
-from tests.simulator.oracle.published_events import find_event_differences
+from tests.simulator.oracle.published_events import (
+    find_event_differences,
+    find_handling_differences,
+)
 
 POISON = "unpublishable"
 """The attribute of an image whose events only the fixed code can compute."""
@@ -35,7 +42,18 @@ class PublishingEvents(EventOwner):
         self._births = 0
         self._has_poison = self._choices.pick((False, False, True), "poison events")
         self._may_break = self._choices.pick((True, False), "broken chains")
-        parts.deployment.runners["publish"] = self._run_publisher
+        self._handled: list[Event] = []
+        self._handled_again: list[str] = []
+        self._answered: set[tuple[str, str]] = set()
+        deployment = parts.deployment
+        deployment.subscribers = {
+            name: replace(each, function=partial(self._handle, each))
+            for name, each in deployment.subscribers.items()
+        }
+        self._queues = {"publish": deployment.queue}
+        self._queues |= {name: deployment.queues[name] for name in deployment.subscribers}
+        for name in self._queues:
+            deployment.runners[name] = partial(self._run_receiver, name)
 
     # --- Writes ------------------------------------------------------------------------------
 
@@ -74,24 +92,42 @@ class PublishingEvents(EventOwner):
         old = {name: value for name, value in stored.items() if name != POISON}
         return {**(old if action == "change" else {}), **drawn, **kept}
 
-    # --- The publisher -----------------------------------------------------------------------
+    # --- The publisher and the subscribers ---------------------------------------------------
 
     def publish(self) -> None:
-        """Lambda invokes the publisher with the messages that are visible."""
-        event = None if self._lambda.is_crowded else self._receive()
+        """Lambda invokes the publisher or a subscriber with the messages that are visible."""
+        name = self._choices.pick((*self._queues,))
+        event = None if self._lambda.is_crowded else self._receive(name)
         if event is not None:
-            self._note(f"publish begins {[each['messageId'] for each in event['Records']]}")
-            self._lambda.start_detached("publish", event)
+            self._note(f"{name} begins {[each['messageId'] for each in event['Records']]}")
+            self._lambda.start_detached(name, event)
 
-    def _receive(self) -> dict[str, Any] | None:
-        return self._deployment.queue.receive(self._choices.pick((10, 1, 2)))
+    def _receive(self, name: str) -> dict[str, Any] | None:
+        return self._queues[name].receive(self._choices.pick((10, 1, 2)))
 
-    def _run_publisher(self, event: Mapping[str, Any], process: SimulatedProcess) -> Any:
-        """Run the function. Its messages are removed when it has answered."""
-        handler = self._deployment.build_handler("publish", process, process.code_version)
+    def _run_receiver(self, name: str, event: Mapping[str, Any], process: SimulatedProcess) -> Any:
+        """Run a function. Its messages are removed when it has answered."""
+        handler = self._deployment.build_handler(name, process, process.code_version)
         answer = handler(event, process)
-        self._deployment.queue.settle(event, answer)
+        self._queues[name].settle(event, answer)
+        left = {each["itemIdentifier"] for each in answer["batchItemFailures"]}
+        records = [each for each in event["Records"] if each["messageId"] not in left]
+        self._answered |= {(name, each["attributes"]["MessageDeduplicationId"]) for each in records}
         return answer
+
+    def _handle(self, subscriber: Subscriber, book: Book, event: Event) -> None:
+        """Run the function of a subscriber, which fails now and then until it is fixed."""
+        key = build_event_key(event.tenant, subscriber.name, event.id)
+        record = self._deployment.dynamodb.find(key)
+        is_done = (subscriber.name, event.id) in self._answered
+        if is_done or record is None or record["state"] == {"S": "COMPLETED"}:
+            self._handled_again.append(f"handled again: {event.id}, {record}")
+        self._handled.append(event)
+        process = get_running_process()
+        if process and not is_fixed(process.code_version) and self._choices.draw_bool(0.1):
+            self._fault_counts["poison"] += 1
+            raise PoisonError(POISON)
+        subscriber.function(book, event)
 
     # --- What goes wrong ---------------------------------------------------------------------
 
@@ -134,13 +170,18 @@ class PublishingEvents(EventOwner):
 
     def finish(self) -> None:
         """Everything is sent. Publish it: see the base class."""
-        while self._deployment.queue.messages:
-            event = self._receive()
-            if event is None:
-                self._deployment.clock.advance(VISIBILITY_TIMEOUT.total_seconds())
-            else:
-                self._lambda.run_to_end("publish", event)
+        for name, queue in self._queues.items():
+            while queue.messages:
+                event = self._receive(name)
+                if event is None:
+                    self._deployment.clock.advance(queue.visibility.total_seconds())
+                else:
+                    self._lambda.run_to_end(name, event)
 
     def find_differences(self) -> list[str]:
         """See `find_event_differences`."""
-        return find_event_differences(self._deployment)
+        return [
+            *find_event_differences(self._deployment),
+            *find_handling_differences(self._deployment, self._handled),
+            *self._handled_again,
+        ]

@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -54,22 +55,24 @@ LAMBDA_ARM64 = Platform(
 """Amazon Linux 2023 has glibc 2.34."""
 
 
-def build_lambda_layer(cache: Path | None = None) -> Path:
+def build_lambda_layer(cache: Path | None = None, more: Path | None = None) -> Path:
     """The folder of the layer for Lambda; it is built if the cache does not have it.
 
     ``cache``: the folder of built layers; default: ``daicho`` in the user's folder of caches.
+    ``more``: the requirements of a project.
 
     Raises:
         SettingsError: neither uv nor pip is installed, or it could not build the layer.
     """
-    content = REQUIREMENTS.read_bytes()
+    content = REQUIREMENTS.read_bytes() + (more.read_bytes() if more else b"")
     digest = hashlib.sha256(content + repr((LAMBDA_ARM64, FORMAT)).encode()).hexdigest()
     folder = (cache or _find_cache()) / f"layer-{digest[:16]}"
     if not (folder / "python").is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as draft:
             built = Path(draft) / "layer"
-            install_packages(built / "python", LAMBDA_ARM64)
+            files = (REQUIREMENTS, *((more,) if more else ()))
+            install_packages(built / "python", LAMBDA_ARM64, files)
             try:
                 built.rename(folder)
             except OSError:
@@ -79,15 +82,19 @@ def build_lambda_layer(cache: Path | None = None) -> Path:
     return folder
 
 
-def install_packages(folder: Path, platform: Platform | None = None) -> None:
+def install_packages(
+    folder: Path, platform: Platform | None = None, files: Sequence[Path] = ()
+) -> None:
     """Install what the functions import into ``folder``, without what differs between hosts.
 
-    ``platform``: where it will run; None for this host and its Python.
+    ``platform``: where it will run; None for this host and its Python. ``files``: of requirements
+    that do not contradict each other; the library's by default.
 
     Raises:
         SettingsError: neither uv nor pip is installed, or it failed.
     """
-    command = [*_build_command(folder, platform), "--requirement", str(REQUIREMENTS)]
+    given = [part for file in files or (REQUIREMENTS,) for part in ("--requirement", str(file))]
+    command = [*_build_command(folder, platform), *given]
     done = subprocess.run(  # noqa: S603  # an absolute path, no shell
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )

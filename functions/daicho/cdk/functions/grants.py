@@ -8,7 +8,7 @@ would hold vacuously for it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 INDEXES = ("GSI1", "GSI2", "GSI3")
 
@@ -165,6 +165,9 @@ OPS = Grants(
 )
 # Its answer follows from the event.
 TOKENS = Grants(table=())
+# A subscriber writes items as the API does, and reads no archive. It reads its queue, and may do
+# what its decorator declares: see `daicho.cdk.functions.events`.
+SUBSCRIBE = replace(API, archive=(), archive_bucket=())
 # It reads its queue, and puts on the bus: see `daicho.cdk.functions.events`.
 PUBLISH = Grants(table=())
 QUEUE_SEND = ("SendMessage",)

@@ -79,7 +79,9 @@ def bundle_functions(project: Project, *, settings: Settings) -> lambda_.Code:
     return lambda_.Code.from_asset(str(gather_code(project, is_local=settings.is_local)))
 
 
-def build_layer(scope: Construct, *, settings: Settings) -> lambda_.LayerVersion | None:
+def build_layer(
+    scope: Construct, *, settings: Settings, project: Project
+) -> lambda_.LayerVersion | None:
     """The layer, which is built for this if no cache has it; None at a stage without a layer.
 
     Raises:
@@ -90,7 +92,7 @@ def build_layer(scope: Construct, *, settings: Settings) -> lambda_.LayerVersion
     return lambda_.LayerVersion(
         scope,
         "Layer",
-        code=lambda_.Code.from_asset(str(build_lambda_layer())),
+        code=lambda_.Code.from_asset(str(build_lambda_layer(more=project.requirements))),
         compatible_runtimes=[RUNTIME],
         compatible_architectures=[ARM],
         description="What requirements-layer.txt pins",
@@ -155,10 +157,12 @@ class PythonFunction(Construct):
         permissions: Grants,
         timeout: Duration,
         environment: Mapping[str, str],
+        module: str = "",
     ) -> None:
-        """Create the function of the module ``name``, which may do what ``permissions`` lists.
+        """Create the function ``name``, which may do what ``permissions`` lists.
 
         ``environment``: its variables other than those of all functions and its buckets.
+        ``module``: of its handler, whose memory it has; by default that of its name.
         """
         super().__init__(scope, id)
         self.name = name
@@ -173,10 +177,10 @@ class PythonFunction(Construct):
             runtime=RUNTIME,
             architecture=ARM,
             code=shared.code,
-            handler=f"{LOCAL if is_wrapped else shared.project.handlers}.{name}.handler",
+            handler=f"{LOCAL if is_wrapped else shared.project.handlers}.{module or name}.handler",
             description=f"{settings.title}: {name}",
             layers=self._list_layers(),
-            memory_size={**MEMORY_MB, **settings.memory}[name],
+            memory_size={name: MEMORY_MB[module or name], **settings.memory}[name],
             reserved_concurrent_executions=settings.reserved_concurrency.get(name),
             timeout=timeout,
             role=self.role,

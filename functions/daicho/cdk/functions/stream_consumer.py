@@ -10,7 +10,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from daicho.cdk.functions import grants
-from daicho.cdk.functions.events import EventPath
+from daicho.cdk.functions.events import EventQueue, allow_sending
 from daicho.cdk.functions.grants import Grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources
 from daicho.plan import Ledger
@@ -140,7 +140,7 @@ EVENT_WINDOW_S = 1
 
 
 def build_archiver(
-    scope: Construct, *, ledger: Ledger, shared: SharedResources, events: EventPath | None
+    scope: Construct, *, ledger: Ledger, shared: SharedResources, events: Sequence[EventQueue]
 ) -> StreamConsumer:
     """The stream consumer that receives what TTL deletes of the archived entities.
 
@@ -162,6 +162,5 @@ def build_archiver(
             ARCHIVER_BATCH, Duration.seconds(min(window, EVENT_WINDOW_S) if events else window)
         ),
     )
-    if events:
-        events.allow_sending(consumer.python)
+    allow_sending(consumer.python, events)
     return consumer

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 
+from daicho.cdk.functions.events import SubscriberPath
 from daicho.cdk.observability.metrics import FIVE_MINUTES, HOUR, StackMetrics
 from daicho.runtime.metrics import (
     ARCHIVE_METRIC,
@@ -55,7 +56,10 @@ REMEDIES: Mapping[str, str] = {
     ),
     "a function fails": "Find the function on the dashboard, and read its log.",
     "a job failed": "Read the reason in the log of jobs, fix the cause, then start the job again.",
-    "events wait": "Read the log of publish, and remove what keeps the bus from taking events.",
+    "events wait": (
+        "Read the log of publish or of the subscriber, and remove what keeps events from being "
+        "taken."
+    ),
     "api answers 5xx": "Find the request in the access log, and its id in the log of the function.",
     "api answers 429": (
         "Read in the log of api whether the table refused requests. Otherwise raise the rate."
@@ -278,15 +282,18 @@ def _list_shared_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
 
 
 def _list_event_alarms(metrics: StackMetrics) -> Iterator[AlarmProps]:
-    """One alarm: events that the bus never takes are among the problems of maintenance."""
-    if metrics.event_queue is not None:
+    """One alarm for each queue: dead letters are among the problems of maintenance."""
+    for path in metrics.events:
+        name = path.name if isinstance(path, SubscriberPath) else ""
+        end = f"a subscriber, {name}" if name else "its bus"
         yield AlarmProps(
-            name="events wait",
-            metric=metrics.event_queue.metric_approximate_age_of_oldest_message(
+            name=f"events wait for {name}" if name else "events wait",
+            section="events wait",
+            metric=path.queue.metric_approximate_age_of_oldest_message(
                 period=FIVE_MINUTES, statistic="Maximum"
             ),
             threshold=MAX_EVENT_AGE.to_seconds(),
-            text="An event waits for its bus; after 33 hours it becomes a dead letter.",
+            text=f"An event waits for {end}, and at last becomes a dead letter.",
         )
 
 

@@ -7,7 +7,7 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aws_cdk import Duration
@@ -15,9 +15,9 @@ from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
-from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
+from daicho.cdk.functions.events import EventQueue
 from daicho.cdk.functions.python_function import SharedResources
 from daicho.cdk.settings import Settings
 from daicho.cdk.stores import DISCARDED
@@ -35,14 +35,14 @@ class StackMetrics:
     """The metrics of one ledger.
 
     ``functions``: by name. ``state_machine``: the ARN of the state machine of jobs.
-    ``event_queue``: None if nothing is published.
+    ``events``: the ways of events; none if nothing is published.
     """
 
     shared: SharedResources
     functions: Mapping[str, lambda_.Function]
     api: apigateway.HttpApi
     state_machine: str
-    event_queue: sqs.Queue | None = None
+    events: Sequence[EventQueue] = ()
 
     @property
     def settings(self) -> Settings:

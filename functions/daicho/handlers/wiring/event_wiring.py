@@ -27,9 +27,9 @@ def build_sender(
     settings: Settings, ledger: Ledger, dependencies: Dependencies, keep: SetAside
 ) -> EventSender:
     """The sender of a deployed stack. ``keep`` sets records aside."""
-    queue = dependencies.event_queue(settings.event_queue)
+    queues = {name: dependencies.event_queue(url) for name, url in settings.event_queues.items()}
     threads = min(REQUESTS_AT_ONCE, dependencies.parallelism)
-    return EventSender(queue, ledger, settings.stage, keep, make_mapper(threads))
+    return EventSender(queues, ledger, settings.stage, keep, make_mapper(threads))
 
 
 def set_aside(
@@ -94,7 +94,7 @@ def with_events(
     archive: RecordRearchiver, settings: Settings, ledger: Ledger, dependencies: Dependencies
 ) -> RecordRearchiver:
     """The archive of a redrive, which sends events too where any are published."""
-    if not settings.event_queue:
+    if not settings.event_queues:
         return archive
     sender = build_sender(settings, ledger, dependencies, keep=lambda _records, _why: None)
     return RepublishingArchive(archive, sender)

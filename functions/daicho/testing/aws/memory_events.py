@@ -25,6 +25,7 @@ class _Message:
     deduplication_id: str
     body: str
     visible_at: dt.datetime
+    attempts: int = 0
 
 
 @dataclass
@@ -38,6 +39,7 @@ class MemoryQueue:
     now: Callable[[], dt.datetime]
     accepted: list[dict[str, Any]] = field(default_factory=list)
     messages: list[_Message] = field(default_factory=list)
+    visibility: dt.timedelta = VISIBILITY_TIMEOUT
     _recent: dict[str, dt.datetime] = field(default_factory=dict)
 
     def send_message_batch(self, **request: Any) -> dict[str, Any]:
@@ -65,7 +67,8 @@ class MemoryQueue:
             elif message.group not in locked and len(received) < most:
                 received.append(message)
         for message in received:
-            message.visible_at = now + VISIBILITY_TIMEOUT
+            message.visible_at = now + self.visibility
+            message.attempts += 1
         return {"Records": [*map(_build_record, received)]} if received else None
 
     def settle(self, event: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
@@ -94,5 +97,6 @@ def _build_record(message: _Message) -> dict[str, Any]:
         "attributes": {
             "MessageGroupId": message.group,
             "MessageDeduplicationId": message.deduplication_id,
+            "ApproximateReceiveCount": str(message.attempts),
         },
     }

@@ -18,7 +18,7 @@ from daicho.storage.stream_shards import StreamDescriber
 from daicho.storage.table import Table
 from daicho.tally.dirty_shards import remember_shards
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
-from daicho.testing.aws.memory_events import MemoryBus, MemoryQueue
+from daicho.testing.aws.memory_events import MemoryBus
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.testing.aws.memory_streams import MemoryStreams
 from daicho.testing.aws.stream_recorder import StreamRecorder
@@ -39,11 +39,13 @@ from daicho.testing.stack_settings import (
     ARCHIVE_BUCKET,
     DIRTY_SHARDS,
     ENVIRONMENT,
+    EVENT_QUEUE,
     FAILURE_BUCKET,
     TABLE,
     build_event_filters,
     build_handler,
     create_mappings,
+    open_queues,
 )
 
 HOUR_S = 3600.0
@@ -87,6 +89,7 @@ class SimulatedDeployment:
         self._has_lag = True
         self.runners: dict[str, Runner] = {}
         """What runs an invocation of a function, by its name; others run in a new environment."""
+        self.subscribers = entities.subscribers
         self.additional_settings: list[Callable[[int], Mapping[str, str]]] = []
         """Settings of all functions that the stack does not have, by the version of their code."""
         self.clock = SimulatedClock()
@@ -99,7 +102,8 @@ class SimulatedDeployment:
         self.observers = self.recorder.observers
         self.dynamodb = MemoryDynamoDB(self.clock.now, self.recorder, self._draw_lag)
         self.buckets = {name: MemoryS3(self.clock.now) for name in (ARCHIVE_BUCKET, FAILURE_BUCKET)}
-        self.queue, self.bus = MemoryQueue(self.clock.now), MemoryBus()
+        self.queues = open_queues(self.clock.now, self.subscribers)
+        self.queue, self.bus = self.queues[EVENT_QUEUE], MemoryBus()
         self.failure_objects: list[bytes] = []
         self.mappings = create_mappings(
             entities.ledgers[OLD_CODE],
@@ -138,9 +142,8 @@ class SimulatedDeployment:
             environment |= get_settings(code_version)
         dependencies = self.build_dependencies(process)
         with simulate_threads():
-            return build_handler(
-                name, self.entities.ledgers[code_version], dependencies, environment
-            )
+            ledger = self.entities.ledgers[code_version]
+            return build_handler(name, ledger, dependencies, environment, self.subscribers)
 
     def build_dependencies(self, process: SimulatedProcess) -> Dependencies:
         """The stores, the clock and the sleep of a process."""
@@ -156,7 +159,7 @@ class SimulatedDeployment:
         return Dependencies(
             table=open_table,
             bucket=open_bucket,
-            event_queue=lambda url: EventQueue(FaultyMessages(self.queue, process), url),
+            event_queue=lambda url: EventQueue(FaultyMessages(self.queues[url], process), url),
             event_bus=lambda name, dead: EventBus(FaultyMessages(self.bus, process), name, dead),
             stream=lambda _table: self.build_stream_describer(process),
             now=self.clock.now,

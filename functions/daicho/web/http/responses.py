@@ -132,6 +132,19 @@ def render_list(
     return Reply(200, body, page=(entities, cursor), rows=rows, unreadable=unreadable)
 
 
+def explain_empty(call: Call, entity: type[Entity], name: str | None, reply: Reply) -> Reply:
+    """Add to a page without items why it is empty, if its owner is the caller by default.
+
+    ``name``: of the parameter with the owner, if there is one. A caller who reads only own items
+    needs no reason.
+    """
+    is_default = name is not None and not call.values.get(name)
+    if reply.rows or reply.unreadable or not is_default or not call.book.may_read_all(entity):
+        return reply
+    note = f"no item is owned by you; {name}= names another owner"
+    return render_list((), reply.page[1], values={"note": note})
+
+
 def render_location(path: str, names: Iterable[str], item: Entity) -> str:
     """An item's address: its path filled in; fields that are not in the path as parameters."""
     return fill_path(path, {name: getattr(item, name) for name in names})

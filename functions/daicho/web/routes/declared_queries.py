@@ -309,9 +309,10 @@ class DeclaredQuery:
             combinations = several_values.combine(
                 self.parameters, values, self.owner.declaration.shards
             )
-            return responses.show_list(
+            reply = responses.show_list(
                 call, *(self._limit(call, self.queries(*parts)) for parts in combinations)
             )
+            return responses.explain_empty(call, self.entity, self.owner_parameter, reply)
         query: ItemRef[Any] | ListQuery[Any] = self.queries(*values)
         if isinstance(query, ItemRef):
             is_listed = isinstance(query, UniqueRef) and not self.shows_one

@@ -135,7 +135,9 @@ def refer_to_item(entity: type[Entity]) -> ModelRef:
 
 def refer_to_page(model: type[BaseModel] | ModelRef) -> ModelRef:
     """A reference to the model of a page of what ``model`` describes."""
-    return ModelRef(build_page_model, (model,), is_page=True)
+    subject = model.subjects[0] if isinstance(model, ModelRef) else None
+    is_owned = getattr(subject, "owner_field_", None) is not None
+    return ModelRef(build_page_model, (model, is_owned), is_page=True)
 
 
 class Unreadable(BaseModel):
@@ -154,13 +156,19 @@ def build_unreadable_field() -> dict[str, Any]:
     return {"unreadable": (list[Unreadable], left_out)}
 
 
+_NOTE: Any = Field(
+    default="", description="Why the page is empty, if its items are the caller's by default."
+)
+
+
 @cache
-def build_page_model(model: type[BaseModel]) -> type[BaseModel]:
-    """The model of a list's page."""
+def build_page_model(model: type[BaseModel], is_owned: bool = False) -> type[BaseModel]:
+    """The model of a list's page. ``is_owned``: of items with an owner."""
     fields: dict[str, Any] = {
         "items": (list[model], ...),  # type: ignore[valid-type]
         "cursor": (str | None, ...),
         **build_unreadable_field(),
+        **({"note": (str, _NOTE)} if is_owned else {}),
     }
     description = "A page of a list; the cursor is null on the last page only."
     return create_model(f"{model.__name__}Page", __doc__=description, **fields)

@@ -69,3 +69,21 @@ def test_an_event_costs_its_requests_and_an_idle_queue_its_polls() -> None:
         - compute_idle_bill(ledger(SONG), PRICES).dollars
     )
     assert idle == pytest.approx(0.42, abs=0.01)
+
+
+def test_an_event_of_a_subscriber_costs_its_record_too() -> None:
+    paid = EventPlan(
+        "tell", 1, "became", {"title": "str"}, ("title",), ({"S": "paid"},), subscriber="tell"
+    )
+    subscribed = replace(ledger(SONG), events={"Song": (paid,)})
+    change = {"count": 1_000_000, "fields": {"title": "paid"}}
+    data = {"entities": {"Song": {"creates": 500, "examples": [VALUES], "changes": [change]}}}
+    bill = compute_bill(subscribed, parse_traffic(data), PRICES)
+    lines = {f"{line.service}: {line.name}": line for line in bill.lines}
+    assert lines["SQS: tell"].quantity == 3e6 + 30 * footprint.IDLE_POLLS_PER_DAY
+    assert lines["Lambda: on_tell"].quantity == 1e6
+    assert not {"EventBridge: events", "Lambda: publish"} & {*lines}
+    (record,) = (line for line in bill.estimate.lines if line.work == "events")
+    assert (record.declaration, record.units.write, record.units.read) == ("tell", 2e6, 1e6)
+    before = compute_bill(ledger(SONG), parse_traffic(data), PRICES)
+    assert bill.dollars - before.dollars == pytest.approx(5.0, abs=0.3)  # docs: subscribers.md

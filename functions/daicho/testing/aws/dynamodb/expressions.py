@@ -222,7 +222,7 @@ class _ExpressionReader:
     def take_name(self) -> str:
         """Go past the name of an attribute, or its placeholder."""
         name = self.take()
-        if not name.lstrip("#")[:1].isalnum():
+        if not re.match(r"#\w|[A-Za-z0-9]", name):
             raise InvalidRequestError(f"{name} is no attribute name: {self.text}")
         return name
 

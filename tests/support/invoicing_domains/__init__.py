@@ -1,0 +1,1 @@
+"""The domain package of the example `examples/invoicing.py`."""
