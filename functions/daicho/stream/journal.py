@@ -10,7 +10,7 @@ objects, and is known by its shard and number. Without a flag nothing is read or
     number        of the run
 
 A shard that is new has no such attribute. Its first batch copies that of the newest run. A shard
-has the number too, so a step of an earlier run that goes on late takes no flag away.
+has the number too, so a late step of an earlier run takes no flag away.
 """
 
 from __future__ import annotations

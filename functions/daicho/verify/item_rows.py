@@ -120,7 +120,7 @@ class ItemRows:
 
         ``image``: None if the item does not exist. ``derived``: its rows, if they are known.
         ``is_whole``: False if ``stored`` are some of its rows: then none of the others is missing,
-        and nothing is said of the item itself.
+        and the item itself is not checked.
 
         Raises:
             UnavailableError: the table does not answer.
