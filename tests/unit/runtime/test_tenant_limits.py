@@ -24,7 +24,7 @@ def test_the_text_of_limits_is_read_again() -> None:
     assert Settings.parse(ENVIRON).tenant_limits is None
 
 
-@pytest.mark.parametrize("text", ["x", "[]", "{}", '{"*":[0]}', '{"*":[1,2,3,4,5]}', '{"*":1}'])
+@pytest.mark.parametrize("text", ["x", "[]", "{}", '{"*":[0]}', '{"*":[1,2,3,4,5,6]}', '{"*":1}'])
 def test_another_text_is_a_wrong_setting(text: str) -> None:
     with pytest.raises(SettingsError, match="TENANT_LIMITS: "):
         Settings.parse({**ENVIRON, "TENANT_LIMITS": text})
