@@ -32,7 +32,7 @@ _SUMMARIES = {
     "load": "Load the rows of FILE as items of ENTITY.",
     "export": "Export items into FILE, one item a line.",
     "redrive": "Apply the records that were quarantined or discarded, each exactly once.",
-    "republish": "Move events that their bus or their subscriber did not take back to their queues.",
+    "republish": "Move events that nobody took back to their queues.",
     "archive": "Query, restore, verify and erase archived items.",
     "local": "Run the project's stack on a local AWS, without an account and without Docker.",
     "generation": (

@@ -23,7 +23,7 @@ SYSTEM = ("MessageGroupId", "MessageDeduplicationId", "SentTimestamp")
 
 
 def republish(stage: Stage = None, stack: StackFile = LOCAL) -> None:
-    """Move events that their bus or their subscriber did not take back to their queues.
+    """Move events that nobody took back to their queues.
 
     Run the command after the cause is removed. Events keep their ids, and those of an item their
     order. An event is moved six minutes after it was set aside, at the earliest. Exit code 0: none
