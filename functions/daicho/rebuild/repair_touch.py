@@ -9,7 +9,6 @@ import datetime as dt
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 from daicho.derive.derived_items import IndexRow, build_derived_item
 from daicho.errors import UnavailableError
@@ -141,20 +140,8 @@ def _count_units(key: ItemKey, row: IndexRow) -> int:
     return math.ceil(measure_image(row.to_item(key)) / WRITE_UNIT_BYTES)
 
 
-class StreamRange(Protocol):
-    """The range of the numbers that the projector has met: see `StreamNumbers`."""
-
-    @property
-    def lowest(self) -> str:
-        """Records that any shard delivers from now on have higher numbers."""
-
-    @property
-    def highest(self) -> str:
-        """No record that wrote a row has a higher number."""
-
-
 def remove_rows_without_item(
-    store: Table, partition: str, stream: StreamRange, now: dt.datetime
+    store: Table, partition: str, lowest: str, highest: str, now: dt.datetime
 ) -> int:
     """Make tombstones of the rows of an item that does not exist; returns their number (rule 38).
 
@@ -163,9 +150,10 @@ def remove_rows_without_item(
     Args:
         store: the table.
         partition: of the rows. It names the item and its entity.
-        stream: read before this call, and after a heartbeat has passed every shard that was sent
-            when the item was known to be absent. So no tombstone refuses a record of the item,
-            should it be created again.
+        lowest: `StreamNumbers.lowest`, read before this call, and after a heartbeat has passed
+            every shard that was sent when the item was known to be absent. So no tombstone refuses
+            a record of the item, should it be created again.
+        highest: `StreamNumbers.highest`, read at the same time.
         now: the time of the tombstones.
 
     Raises:
@@ -177,8 +165,8 @@ def remove_rows_without_item(
         return 0
     # A record of the item wrote each row, so the item's next record has a higher number than these.
     numbers = (row["seq"]["S"] for row in rows if "S" in row.get("seq", _NO_VALUE))
-    number = max((each for each in numbers if each <= stream.highest), default="")
-    number, removed = max(number, stream.lowest), 0
+    number = max((each for each in numbers if each <= highest), default="")
+    number, removed = max(number, lowest), 0
     for row in rows:
         if "ttl" not in row or "GSI2PK" in row:
             tombstone = build_derived_item(get_key(row), None, number, now)

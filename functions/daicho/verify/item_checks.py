@@ -275,5 +275,6 @@ class ItemChecks(SuspectPhase):
             return False
         self._limiter.wait(units)
         partition, now = reading.rows[0]["PK"]["S"], self.on.now()
-        remove = partial(remove_rows_without_item, self.on.store, partition, stream, now)
+        numbers = stream.lowest, stream.highest
+        remove = partial(remove_rows_without_item, self.on.store, partition, *numbers, now)
         return retry(remove, self.budget) > 0

@@ -261,11 +261,12 @@ class RepairEvents(EventOwner):
             numbers = StreamNumbers(table, self._deployment.build_stream_describer(process))
             numbers.read()
             shards = [read_shard(table, shard) for shard in self._deployment.stream.shards]
-            if numbers.highest < max(shard.highest for shard in shards):
+            lowest, highest = numbers.lowest, numbers.highest
+            if highest < max(shard.highest for shard in shards):
                 raise UnavailableError("the description lacks shards that heartbeats have passed")
             for partition in sorted({key.pk for key, _ in self._deployment.dynamodb.items}):
                 if "#~" in partition:
-                    remove_rows_without_item(table, partition, numbers, dependencies.now())
+                    remove_rows_without_item(table, partition, lowest, highest, dependencies.now())
 
         operator = self._processes.start(OPERATOR, work)
         while not operator.finished:
