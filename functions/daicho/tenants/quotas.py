@@ -150,8 +150,8 @@ class Quotas:
                     new = None if refused.item else _build_new(tenant, date)
                     known = read_until(refused.item) if refused.item else known
             items = self._count(tenant) if counts else items
-        except StoreError:
-            record = None
+        except StoreError as error:
+            logger.warning("the quota of %s is not up to date: %s", tenant, error)
         finally:
             with self._lock:
                 account.is_sending = False
