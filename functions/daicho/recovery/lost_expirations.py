@@ -23,7 +23,7 @@ from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import ArchiveReader, Selection
 from daicho.archive.rearchiver import Rearchiver
 from daicho.plan import Ledger
-from daicho.recovery.void import STREAM_KEEPS
+from daicho.redrive.slot_decision import STREAM_RETENTION
 from daicho.restore.differences import SEGMENTS
 from daicho.restore.item_states import is_same_life
 from daicho.restore.move_back import SNAPSHOT_MARGIN, MoveBackError, wait_for_archiver
@@ -168,7 +168,7 @@ def find_end(gap: StreamGap, label: str, now: dt.datetime) -> dt.datetime:
     ends = [gap.found_at, *([label] if label else [])]
     times = [dt.datetime.fromisoformat(each) for each in ends]
     if LATE in gap.reasons:
-        times.append(now - STREAM_KEEPS)
+        times.append(now - STREAM_RETENTION)
     return max(each if each.tzinfo else each.replace(tzinfo=dt.UTC) for each in times)
 
 

@@ -17,6 +17,7 @@ from daicho.archive import chain as chains
 from daicho.archive.chain import Chain
 from daicho.archive.reader import ArchiveReader, DayRange
 from daicho.archive.verifier import DELIVERY_GRACE, Verifier
+from daicho.redrive.slot_decision import STREAM_RETENTION
 from daicho.storage import attributes
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
@@ -41,7 +42,6 @@ from daicho.stream.shard_items import list_quarantined, read_shard
 
 MAX_ATTEMPTS = 20
 """Attempts while redrives change the claims of a shard."""
-STREAM_KEEPS = dt.timedelta(hours=24)
 COUNTED_DAYS = 31
 """Days of deletion whose counts are looked at: those that a verification reads."""
 
@@ -149,7 +149,7 @@ def void_lost_rows(
     """
     living = {shard.id for shard in stream.shards} | {SINGLE_SHARD}
     verifier = Verifier(store, archive, lambda: now + DELIVERY_GRACE)
-    oldest = int((now - STREAM_KEEPS).timestamp())
+    oldest = int((now - STREAM_RETENTION).timestamp())
     days = [now.date() - dt.timedelta(days=each) for each in range(COUNTED_DAYS)]
     for entity, day in itertools.product(entities, days):
         query = Query(chains.render_days_list(entity, day), index="GSI2")
