@@ -24,6 +24,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
+from bench.speed.figures import Figure, print_figures
 from daicho.book.book import Book
 from daicho.plan import Ledger
 from daicho.project import FUNCTIONS, Project
@@ -234,18 +237,24 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=200, help="writes a second")
     parser.add_argument("--seconds", type=float, default=120)
     options = parser.parse_args()
+    began = time.monotonic()
     use_local_aws()
     os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
     with tempfile.TemporaryDirectory() as folder:
         plain = play(Path(folder, "plain"), options.rate, options.seconds, publishes=False)
         with_events = play(Path(folder, "events"), options.rate, options.seconds, publishes=True)
-    lost = len(with_events.written - with_events.delivered.keys())
     one, other = (statistics.median(run.delays) for run in (plain, with_events))
     repeats = with_events.delivered.total() - len(with_events.delivered)
-    print(f"events: {len(with_events.written):,}, {lost:,} lost, {repeats:,} repeats")
-    print(f"drained {with_events.drained_s:,.0f} s after the last write")
-    print(f"delay of the list: {one:.2f} s without events, {other:.2f} s with them")
-    return int(lost > 0 or other > one * (1 + TOLERANCE))
+    lost = len(with_events.written - with_events.delivered.keys())
+    detail = f"of {len(with_events.written):,}; {repeats:,} repeats"
+    drained = f"drained {with_events.drained_s:,.0f} s after the last write"
+    delays = f"{other:.2f} s with events, {one:.2f} s without"
+    figures = [
+        Figure("events that are lost", lost, "at most", 0, "", f"{detail}, {drained}"),
+        Figure("delay of the list", other / one, "at most", 1 + TOLERANCE, "times", delays),
+    ]
+    title = f"{options.rate:g} writes a second, on a bus that fails"
+    return print_figures(Console(width=130), title, figures, time.monotonic() - began)
 
 
 if __name__ == "__main__":
