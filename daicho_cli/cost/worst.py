@@ -24,6 +24,8 @@ RECORD_BYTES = 1.5
 a control character takes six bytes."""
 ROW_UNITS = 4
 """Write units of a derived unit that is replaced: the old row and the new one, each in an index."""
+CLOSED_MARK_UNITS = 1
+"""Read units of the mark of a closed tenant, which a function instance reads every 5 seconds."""
 _ONE_ITEM = frozenset(
     {"create", "replace", "change", "delete", "restore", "add_member", "remove_member"}
 )
@@ -114,10 +116,10 @@ class _Worst:
         return ROW_UNITS * self.bounds.derived_units * items if derives or not is_one else 0
 
     def _read_item(self, entity: type[Entity]) -> int:
-        """Read units of an item, of what its key is copied from, and of its version."""
+        """Read units of an item, of what its key is copied from, of its version, of a mark."""
         item = ceil(self.bounds.item_bytes / READ_UNIT_BYTES)
         copied = {spec.target for spec in entity.fields_.values() if spec.role == "copied"}
-        return item * (1 + len(copied) + 2 * bool(entity.versioned_))
+        return item * (1 + len(copied) + 2 * bool(entity.versioned_)) + CLOSED_MARK_UNITS
 
     def _change_item(self, entity: type[Entity], *, shows_item: bool) -> tuple[int, int, int]:
         """Units and requests of a transaction of an item and of the record of its key."""
