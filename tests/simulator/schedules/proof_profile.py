@@ -27,7 +27,7 @@ from tests.simulator.schedules.repair_races import RepairRaces
 from tests.simulator.schedules.request_events import BuildRequestSource, RequestEvents
 from tests.simulator.schedules.row_verification_events import RowVerificationEvents
 from tests.simulator.schedules.take_over_events import TakeOverEvents
-from tests.simulator.schedules.tally_verification_races import TallyVerificationRaces
+from tests.simulator.schedules.tally_batch_races import TallyBatchRaces
 from tests.simulator.schedules.watermark_events import WatermarkEvents
 
 PAUSES_H = (21.0, 20.5, 23.5, 22.0, 73.0, 31 * 24.0)
@@ -86,7 +86,7 @@ class ProofProfile(Profile):
         if "dismiss" in self.events:
             owners.append(DismissalEvents(parts, versions))
         if "verify_tallies" in self.events:
-            owners.append(TallyVerificationRaces(parts))
+            owners.append(TallyBatchRaces(parts))
         if "recover" in self.events:
             kinds = {"lose_table": TakeOverEvents, "copy_items": LostExpiryEvents}
             build = next((kinds[name] for name in kinds if name in self.events), GapEvents)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from unittest import mock
 
 from daicho.jobs import pass_step
@@ -128,10 +129,16 @@ class TallyVerificationRaces(TallyVerificationEvents):
         if job is not None and job.outcome is None:
             self._finish_run()
 
-    def _run_to(self, stage: str, call: str) -> SimulatedProcess | None:
+    def _run_to(
+        self,
+        stage: str,
+        call: str,
+        deliver: Callable[[SimulatedProcess], None] | None = None,
+    ) -> SimulatedProcess | None:
         """Let the last run continue until a step of it is about to make a call in a stage.
 
-        None if the run ends before that.
+        ``call``: the client's method, or "" for any. ``deliver``: what happens when the step looks
+        for its heartbeats; by default everything is delivered. None if the run ends before that.
         """
         for _ in range(MAX_STEPS):
             job = find_verification(self._deployment.open_table())
@@ -140,9 +147,11 @@ class TallyVerificationRaces(TallyVerificationEvents):
             step = next(iter(self._list_running()), None) or self._begin_step()
             step.seconds = STEP_S
             while not step.finished:
-                if step.next_call == "describe_table":
+                if step.next_call == "describe_table" and deliver is not None:
+                    deliver(step)
+                elif step.next_call == "describe_table":
                     self._deliver_all(MAX_DELIVERIES)
-                elif step.next_call == call and self._find_stage(step) == stage:
+                elif call in ("", step.next_call) and self._find_stage(step) == stage:
                     return step
                 self._waiting.run_round(step, 1)
         return None
