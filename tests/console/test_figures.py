@@ -178,7 +178,7 @@ def test_a_wrong_parameter_is_named_at_its_input(figures: Page, sales: ConsoleSt
     since.fill("2026-05-01")
     since.press("Enter")
     alert = page.get_by_role("alert")
-    reason = "the range ends before it begins: to is later than from"
+    reason = "the range ends before it begins: to must be later than from"
     expect(alert.get_by_role("listitem")).to_have_text(f"to {reason}")
     expect(until).to_have_attribute("aria-invalid", "true")
     expect(until).to_have_accessible_description(reason)

@@ -172,7 +172,7 @@ def _list_steps(
     since, until = bounds
     calendar = get_calendar(part)
     if since >= until:
-        raise Invalid("the range ends before it begins: to is later than from", field="to")
+        raise Invalid("the range ends before it begins: to must be later than from", field="to")
     if step is not None and step not in DIVISIBLE_UNITS[calendar.unit]:
         known = step in get_args(CalendarUnit)
         reason = f"does not consist of whole {calendar.unit}s" if known else "is no step"

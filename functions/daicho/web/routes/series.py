@@ -38,7 +38,7 @@ _END: Any = Annotated[
 ]
 RANGE = (
     Parameter("from", _BEGIN, f"The beginning of the range. {_BOUND}"),
-    Parameter("to", _END, f"The end of the range, which is not in it. {_BOUND}"),
+    Parameter("to", _END, f"The end of the range, which is not in it: later than `from`. {_BOUND}"),
 )
 STEP = Parameter("step", CalendarUnit, "The unit of the buckets; without it, one of the range.")
 _INSTANT = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
