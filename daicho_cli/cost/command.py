@@ -88,7 +88,8 @@ def cost(  # noqa: PLR0913, PLR0917  # the command's options
             return
         if worst:
             requests = list_worst_requests(daicho, DEFAULT_BOUNDS)
-            print_json([vars(each) for each in requests]) if as_json else print_worst(requests)
+            lines = [vars(each) | {"cpu_ms": each.cpu_ms} for each in requests]
+            print_json(lines) if as_json else print_worst(requests)
             return
         chosen = load_prices(region, prices or PRICE_FILE)
         if idle:

@@ -58,10 +58,11 @@ def print_report(report: CostReport) -> None:
 def print_worst(requests: Sequence[WorstRequest]) -> None:
     """Print what one request to each route may take at most: a line for each."""
     out = partial(Console().print, highlight=False, markup=False, soft_wrap=True)
-    names = ("reads", "writes", "requests", "derived", "body bytes")
+    names = ("reads", "writes", "requests", "derived", "body bytes", "CPU ms")
     out(f"{'route':<52}{''.join(f'{name:>11}' for name in names)}  bounded by")
     for each in requests:
-        figures = (each.read, each.written, each.requests, each.derived, each.body_bytes)
+        units = (each.read, each.written, each.requests, each.derived)
+        figures = (*units, each.body_bytes, each.cpu_ms)
         cells = "".join(f"{figure:>11,}" for figure in figures)
         out(f"{f'{each.method} {each.path}{each.name}':<52}{cells}  {each.limit}")
 

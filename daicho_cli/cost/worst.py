@@ -24,6 +24,9 @@ RECORD_BYTES = 1.5
 a control character takes six bytes."""
 ROW_UNITS = 4
 """Write units of a derived unit that is replaced: the old row and the new one, each in an index."""
+CPU_MS, CPU_MS_PER_REQUEST, CPU_MS_PER_UNIT, CPU_MS_PER_KB = 10.0, 0.5, 0.3, 0.1
+"""Processor time of a request, and of each request to DynamoDB, unit and kilobyte of its body: more
+than `make bench-bounds` measures on one core."""
 CLOSED_MARK_UNITS = 1
 """Read units of the mark of a closed tenant, which a function instance reads every 5 seconds."""
 _ONE_ITEM = frozenset(
@@ -48,6 +51,12 @@ class WorstRequest:
     derived: int
     body_bytes: int
     limit: Limit
+
+    @property
+    def cpu_ms(self) -> int:
+        """Milliseconds of processor time of the API's function, on one core."""
+        of_units = CPU_MS_PER_REQUEST * self.requests + CPU_MS_PER_UNIT * (self.read + self.written)
+        return ceil(CPU_MS + of_units + CPU_MS_PER_KB * self.body_bytes / 1_000)
 
 
 def list_worst_requests(daicho: Daicho, bounds: RequestBounds) -> list[WorstRequest]:
