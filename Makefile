@@ -192,7 +192,7 @@ trials: $(TOOLS) .local/.programs ## The long tests at their whole size: before 
 	@TRIALS=1 $(PYTEST) tests/trials tests/package/test_layer.py tests/integration/values/test_drawn_requests.py -q
 	@TRIALS=1 $(PYTEST) tests/unit/web/openapi/test_document_clients.py $(wildcard tests/demonstration/unit/test_typed_clients.py) -q
 	@TRIALS=1 $(PYTEST) tests/e2e/test_durable_state.py tests/e2e/test_own_project.py tests/e2e/test_changed_declarations.py tests/e2e/test_six_changes.py tests/e2e/test_trial.py -q
-	@test ! -d tests/demonstration/e2e || TRIALS=1 $(PYTEST) tests/demonstration/e2e/test_followed_pages.py -q
+	@test ! -d tests/demonstration/e2e || TRIALS=1 $(PYTEST) tests/demonstration/e2e/test_followed_pages.py tests/demonstration/e2e/test_quotas.py -q
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -m tests.trials.second_opinions
 
 delivery-soak: $(VENV)/.requirements ## Delivery in the large: 20,000 schedules (SEED=1 SCHEDULES=1 PROFILE=plain replays one)
