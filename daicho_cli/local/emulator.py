@@ -50,6 +50,8 @@ COUNTED_INVOCATIONS = '("before-call.lambda", _ms_add_invoke_depth)'
 """MiniStack counts how deep functions invoke each other, in a header of each of their requests."""
 SECONDS_BETWEEN_READS = 0.05
 """How often a stream is read while records follow each other; Lambda reads it every 0.25 s."""
+SECONDS_BETWEEN_LOOKS = 0.005
+"""How long a write that follows another waits until the readers are told of it."""
 CODES = 3
 """How many versions of the functions' code are kept at a start."""
 REFUSAL = json.dumps(
@@ -128,21 +130,49 @@ def change_program(functions: Any, text: str, replacement: str) -> None:
     functions._PYTHON_WORKER_SCRIPT = program.replace(text, replacement)
 
 
-def gather_records(mappings: Any) -> None:
-    """Let records that follow each other share an invocation, as on AWS.
+def read_streams_apart(mappings: Any) -> None:
+    """Let each function that reads a stream do so at its own pace, as on AWS.
 
-    The first record after a pause is delivered at once.
+    MiniStack has one thread, which waits for one function after the other. Here each mapping has a
+    thread. Records that follow each other share an invocation; the first record after a pause is
+    delivered at once.
     """
     poll: Callable[[], bool] = mappings._poll_dynamodb_streams
-    read_at = 0.0
+    list_all: Callable[[], Any] = mappings._iter_all_esms
+    this_thread = threading.local()
+    looks: dict[str, threading.Event] = {}
 
-    def poll_later() -> bool:
-        nonlocal read_at
-        time.sleep(max(0.0, read_at + SECONDS_BETWEEN_READS - time.monotonic()))
-        read_at = time.monotonic()
-        return poll()
+    def list_own() -> list[Any]:
+        own = getattr(this_thread, "mapping", None)
+        return [each for each in list_all() if own in (None, each[-1]["UUID"])]
 
-    mappings._poll_dynamodb_streams = poll_later
+    def read(mapping: str) -> None:
+        this_thread.mapping = mapping
+        read_at = 0.0
+        while True:
+            looks[mapping].wait()
+            looks[mapping].clear()
+            is_read = True
+            while is_read:
+                time.sleep(max(0.0, read_at + SECONDS_BETWEEN_READS - time.monotonic()))
+                read_at = time.monotonic()
+                try:
+                    is_read = poll()
+                except Exception as error:
+                    mappings.logger.error("the stream is not read: %s", error)
+                    is_read = False
+
+    def look_again() -> bool:
+        for mapping in [each[-1]["UUID"] for each in list_all()]:
+            if mapping not in looks:
+                looks[mapping] = threading.Event()
+                threading.Thread(target=read, args=(mapping,), daemon=True).start()
+            looks[mapping].set()
+        return False
+
+    mappings._iter_all_esms = list_own
+    mappings._poll_dynamodb_streams = look_again
+    mappings._ESM_IDLE_WAKE_GAP_SECONDS = SECONDS_BETWEEN_LOOKS
 
 
 def mark_end_of_log(functions: Any) -> None:
@@ -240,7 +270,7 @@ def main() -> None:
     repeat_unsent_invocations(lambda_runtime.Worker)
     mark_end_of_log(lambda_runtime)
     change_program(lambda_runtime, COUNTED_CALLS, COUNTED_INVOCATIONS)
-    gather_records(lambda_svc)
+    read_streams_apart(lambda_svc)
     sys.argv[1:] = []
     app.main()
 

@@ -59,7 +59,7 @@ IN_WORDS = (
     # What several parameters make together.
     r"^fields$|at most [0-9]+ (values|are added up live)|a component is empty",
     r"the end of the range is before its beginning|since is not before until",
-    r"the range ends before it begins",
+    r"the range ends before it begins|the range has over",
     r"(greater|less) than (or equal to )?\d{4}-",  # limits of instants
     r"such as 2026-|no day|no month|2026-11-21|no time",  # 30 February
     r"a keyword has at most 5 words|a year from 1 to 9999 UTC",

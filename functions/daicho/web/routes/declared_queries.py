@@ -45,8 +45,8 @@ from daicho.web.routes.scores import (
 )
 from daicho.web.routes.series import (
     RANGE,
-    STEP,
     answer_total,
+    build_step,
     describe_series,
     has_series,
     refer_to_total,
@@ -264,7 +264,7 @@ class DeclaredQuery:
         if isinstance(self.owner, TallyQueries):
             optional = (*PAGING, LIVE_RANKING) if self.mode else (LIVE,)
             if series:
-                parameters, optional = (*parameters, *RANGE), (STEP, LIVE)
+                parameters, optional = (*parameters, *RANGE), (build_step(series), LIVE)
         elif self.kind == "get":
             optional = (build_fields_parameter(self.entity),)
         elif not isinstance(self.owner, SearchQueries | UniqueQueries):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
@@ -40,7 +41,6 @@ RANGE = (
     Parameter("from", _BEGIN, f"The beginning of the range. {_BOUND}"),
     Parameter("to", _END, f"The end of the range, which is not in it: later than `from`. {_BOUND}"),
 )
-STEP = Parameter("step", CalendarUnit, "The unit of the buckets; without it, one of the range.")
 _INSTANT = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 
 
@@ -63,6 +63,12 @@ def describe_series(declared: object) -> dict[str, Any] | None:
         "first_weekday": part.first_weekday,
         "steps": list(DIVISIBLE_UNITS[part.bucket]),
     }
+
+
+def build_step(series: Mapping[str, Any]) -> Parameter:
+    """The parameter that chooses the unit of the buckets, of what `describe_series` returned."""
+    text = "The unit of the buckets; without it, one of the range."
+    return Parameter("step", Literal[*series["steps"]], text)
 
 
 def answer_total(declared: TallyDeclaration, query: TotalQuery, call: Call) -> Reply:

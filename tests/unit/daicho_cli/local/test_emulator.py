@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import queue
 import shutil
+import threading
 import time
 import zipfile
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,9 +20,10 @@ from daicho_cli.local.emulator import (
     CODES,
     END_OF_LOG,
     FOUND_HANDLER,
+    SECONDS_BETWEEN_READS,
     UNSENT,
-    gather_records,
     mark_end_of_log,
+    read_streams_apart,
     repeat_unsent_invocations,
     share_code,
 )
@@ -104,25 +108,48 @@ def test_another_program_of_a_worker_is_refused() -> None:
         mark_program("another")
 
 
-def test_a_stream_is_read_at_once_after_a_pause_and_then_in_steps(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    now, slept = [100.0], list[float]()
+class Mappings:
+    """MiniStack's mappings, of which one waits for its function; notes what each has read."""
 
-    def sleep(seconds: float) -> None:
-        slept.append(round(seconds, 6))
-        now[0] += seconds
+    def __init__(self) -> None:
+        self.read: list[tuple[str, float]] = []
+        self.waiting = threading.Semaphore(0)
+        self.records = {"slow": 2, "quick": 3}
 
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(time, "sleep", sleep)
+    def _iter_all_esms(self) -> Iterator[tuple[str, str, dict[str, str]]]:
+        for name in ("slow", "quick"):
+            yield "000000000000", "us-east-1", {"UUID": name}
 
-    def poll() -> bool:
-        sleep(0.01)
+    def _poll_dynamodb_streams(self) -> bool:
+        own = [mapping["UUID"] for *_, mapping in self._iter_all_esms()]
+        assert len(own) == 1
+        if not self.records[own[0]]:
+            return False
+        if own == ["slow"]:
+            self.waiting.acquire()
+        self.records[own[0]] -= 1
+        self.read.append((own[0], time.monotonic()))
         return True
 
-    mappings = SimpleNamespace(_poll_dynamodb_streams=poll)
-    gather_records(mappings)
-    assert mappings._poll_dynamodb_streams() is mappings._poll_dynamodb_streams() is True
-    now[0] += 1
+
+def test_each_reader_of_a_stream_waits_for_its_own_function_alone() -> None:
+    mappings = Mappings()
+    read_streams_apart(mappings)
+    assert mappings._poll_dynamodb_streams() is False  # the thread that looks never waits
+    wait_until(lambda: len(mappings.read) == 3)
+    names, times = zip(*mappings.read, strict=True)
+    assert names == ("quick",) * 3
+    assert all(b - a >= SECONDS_BETWEEN_READS * 0.9 for a, b in pairwise(times))
+    mappings.waiting.release(2)
+    wait_until(lambda: len(mappings.read) == 5)
+    mappings.records["quick"] = 1
+    time.sleep(SECONDS_BETWEEN_READS)
     mappings._poll_dynamodb_streams()
-    assert slept == [0, 0.01, 0.04, 0.01, 0, 0.01]
+    wait_until(lambda: len(mappings.read) == 6)
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.005)
