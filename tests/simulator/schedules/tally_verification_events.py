@@ -128,7 +128,11 @@ class TallyVerificationEvents(EventOwner):
         self._waiting.kill_all(VERIFY)
 
     def finish(self) -> None:
-        """Without faults, verifications repair everything, and then find nothing."""
+        """Without faults, verifications repair everything, and then find nothing.
+
+        No process has old code any more: it could not read what only newer code can.
+        """
+        self._lambda.previous_version = self._lambda.fixed_version
         if find_verification(self._deployment.open_table()) is not None:
             self._finish_run()
         for _ in range(MAX_RUNS):
