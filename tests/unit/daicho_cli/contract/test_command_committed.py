@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from daicho.plan import Ledger
+from daicho.web.openapi import document
 from daicho_cli.contract.command import (
     DESCRIPTION,
     ContractError,
@@ -20,10 +21,10 @@ from daicho_cli.contract.command import (
 from tests.support.sample_project import DAICHO, LEDGER, SAMPLE_ROUTES
 
 
-def write(root: Path, document: Any, path: Path = DESCRIPTION) -> Path:
+def write(root: Path, described: Any, path: Path = DESCRIPTION) -> Path:
     place = root / path
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(document if isinstance(document, str) else json.dumps(document), "utf-8")
+    place.write_text(described if isinstance(described, str) else json.dumps(described), "utf-8")
     return place
 
 
@@ -55,8 +56,8 @@ def repository(tmp_path: Path) -> Path:
 
 
 def read_title(root: Path, against: str | None = None) -> tuple[str, str]:
-    name, document = read_description(root, against)
-    return name, document["info"]["title"]
+    name, described = read_description(root, against)
+    return name, described["info"]["title"]
 
 
 def test_the_last_commit_is_the_default(repository: Path) -> None:
@@ -71,10 +72,14 @@ def test_what_is_no_document_is_refused(tmp_path: Path, text: str) -> None:
         read_description(tmp_path)
 
 
-def test_the_declarations_are_compared_with_the_description(tmp_path: Path) -> None:
+def test_the_declarations_are_compared_with_the_description(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = copy.deepcopy(SAMPLE_ROUTES.description)
     write(tmp_path, before)
-    assert compare_with_committed(DAICHO, LEDGER, tmp_path).changes == ()
+    # Generations that are not locked yet are no error.
+    assert compare_with_committed(DAICHO, Ledger(), tmp_path).changes == ()
+    monkeypatch.setattr(document, "describe_api", lambda *_: SAMPLE_ROUTES.description)
     (name,) = [
         parameter
         for parameter in before["paths"]["/artists"]["get"]["parameters"]
@@ -86,14 +91,6 @@ def test_the_declarations_are_compared_with_the_description(tmp_path: Path) -> N
     (change,) = check.changes
     assert change.way == 'Search(..., param="q")'
 
-
-def test_generations_that_are_not_locked_yet_are_no_error(tmp_path: Path) -> None:
-    write(tmp_path, SAMPLE_ROUTES.description)
-    assert not compare_with_committed(DAICHO, Ledger(), tmp_path).is_breaking
-
-
-def test_a_reference_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
-    before = copy.deepcopy(SAMPLE_ROUTES.description)
     del before["components"]["schemas"]["ArtistPage"]
     write(tmp_path, before)
     with pytest.raises(ContractError, match="refers to 'ArtistPage', which it does not contain"):

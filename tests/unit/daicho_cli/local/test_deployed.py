@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,9 +24,17 @@ CHANGES: dict[str, Change] = {
 }
 
 
+@pytest.fixture(scope="module")
+def created(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new project, of which each test has a copy."""
+    folder = tmp_path_factory.mktemp("created") / "shop"
+    create_project("shop", folder)
+    return folder
+
+
 @pytest.fixture
-def place(tmp_path: Path) -> LocalInstance:
-    create_project("shop", tmp_path / "shop")
+def place(created: Path, tmp_path: Path) -> LocalInstance:
+    shutil.copytree(created, tmp_path / "shop")
     (tmp_path / "shop/generations.json").touch()
     return LocalInstance(tmp_path / "data", 4600, Project.find(tmp_path / "shop"))
 
