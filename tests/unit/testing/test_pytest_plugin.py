@@ -53,7 +53,7 @@ def project(tmp_path: Path) -> Path:
 def run_pytest(folder: Path, *arguments: str, status: int = 0) -> str:
     """The output of pytest in a folder, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *arguments],
+        [sys.executable, "-m", "pytest", "-p", "no:schemathesis", "-q", *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT / "functions")},
         stdout=subprocess.PIPE,
