@@ -95,16 +95,16 @@ def test_buckets_are_counted_as_they_are_listed(
 
 @pytest.mark.lengthy
 @pytest.mark.parametrize("year", [2, 1887, 1916])
-def test_the_hours_of_a_day_end_in_every_zone(year: int) -> None:
+def test_the_hours_of_a_day_end_at_any_offset(year: int) -> None:
     since = dt.datetime(year, 7, 27, 12, tzinfo=UTC)
     until = since + dt.timedelta(days=1)
     hours = [since + dt.timedelta(hours=number - 2) for number in range(30)]
-    # Zones whose clocks show the same in these hours are one.
+    # Zones whose clocks show the same in these hours are one; of local mean times, a hundred do.
     different = {
         tuple(hour.astimezone(ZoneInfo(zone)).utcoffset() for hour in hours): zone
         for zone in ZONE_NAMES
     }
-    for zone in different.values():
+    for zone in list(different.values())[:: 1 + len(different) // 100]:
         part = Part("at", "hour", zone=zone)
         calendar = Calendar("hour", zone)
         first, last = calendar.find_bucket(since), calendar.find_bucket(until)

@@ -24,7 +24,7 @@ from daicho.web.routes.scores import build_score_values
 from tests.support.derived_state import count_all
 from tests.support.dynoxide import create_table
 
-MEMBERS = 60
+MEMBERS = 30
 
 
 class Play(Entity):
@@ -54,7 +54,7 @@ def book(dynamodb: DynamoDBClient, table_name: str) -> Book:
 
 @pytest.fixture(scope="module")
 def wanted(book: Book, dynamodb: DynamoDBClient, table_name: str) -> list[Score]:
-    """Plays of 60 songs, most of whose sums tie; their ranking as a plain sort gives it."""
+    """Plays of 30 songs, most of whose sums tie; their ranking as a plain sort gives it."""
     draw = random.Random(7)
     sums: Counter[str] = Counter()
     counts: Counter[str] = Counter()

@@ -21,7 +21,7 @@ from tests.support.deployment import Served, serving_on
 from tests.support.described_routes import items_of
 from tests.support.sample_project import DOMAIN_PACKAGE, LEDGER
 
-KEYS = ("k", "a#b", "acme#~request#k", "$23", "~", "a b/c?d=e", "é😀", '"', "k" * 255)
+KEYS = ("acme#~request#k", 'a b/c?d=é😀"', "k" * 255)
 
 
 @pytest.fixture(scope="module")
