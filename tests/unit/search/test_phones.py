@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from functools import cache
 from typing import NamedTuple
 
 import phonenumbers
@@ -49,13 +48,7 @@ NUMBERS = tuple(list_numbers())
 
 def finds(keyword: str, value: str, region: str) -> bool:
     rules = TextRules("phone", region=region)
-    return Keyword.parse(keyword, [rules]).matches(read(value, region))
-
-
-@cache
-def read(value: str, region: str) -> tuple[str, ...]:
-    """The readings of a number, which many keywords are compared with."""
-    return compute_readings(value, TextRules("phone", region=region))
+    return Keyword.parse(keyword, [rules]).matches(compute_readings(value, rules))
 
 
 @pytest.mark.parametrize(
