@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from daicho.book.book import Book
-from daicho.errors import Raced, Referred
+from daicho.errors import Raced, Referred, Refusal
 from daicho.storage.item_key import ItemKey
 from daicho.write import cascades, item_writer, referrers
 from daicho.write.referrers import CLOSING_MARK, Referrers
+from tests.simulator.oracle.unique_values import compare_unique_values
 from tests.support.api_client import Client
 from tests.support.deployment import Served
 from tests.support.ruled_domains.accounts import Account, Booking, Member, MemberNote
@@ -116,6 +120,44 @@ def test_nothing_refers_to_an_item_that_is_about_to_be_deleted(
         open_book(served).create(Booking(account=id))
     monkeypatch.setattr(referrers, "CLOSING_S", -4_000_000_000)  # it was interrupted long ago
     open_book(served).create(Booking(account=id))
+
+
+def test_deletions_and_references_at_the_same_time(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No reference is left to nothing, and each reservation is right."""
+    monkeypatch.setattr(item_writer, "RACE_RETRY_S", 0.3)
+    names = [f"race{number}" for number in range(4)]
+    chance = random.Random(7)
+
+    def act(seed: int) -> str:
+        book, name = open_book(served), names[seed % 4]
+        draw = random.Random(seed)
+        try:
+            match draw.randrange(4):
+                case 0:
+                    book.put(Account(id=name))
+                case 1:
+                    book.delete(Account.key(name))
+                case 2:
+                    book.put(Booking(id=f"{name}-{draw.randrange(3)}", account=name))
+                case 3:
+                    book.delete(Booking.key(f"{name}-{draw.randrange(3)}"))
+        except Refusal as refusal:
+            return type(refusal).__name__
+        return "done"
+
+    seeds = [chance.randrange(1 << 30) for _ in range(250)]
+    with ThreadPoolExecutor(6) as pool:
+        outcomes = list(pool.map(act, seeds))
+    assert outcomes.count("done") > 50
+    assert outcomes.count("Referred") > 5
+    images = served.list_items()
+    referred = {image["account"]["S"] for image in images if image.get("type") == {"S": "Booking"}}
+    accounts = {image["PK"]["S"] for image in images}
+    for name in referred.intersection(names):
+        assert f"acme#Account#{name}" in accounts
+    assert compare_unique_values(images, served.ledger, int(time.time())).differences == []
 
 
 def test_a_reference_that_was_checked_before_the_mark_is_not_set_after_it(

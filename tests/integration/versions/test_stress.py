@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+from daicho.errors import UnavailableError
 from daicho.storage.table import Table
-from tests.support.interrupted_table import InterruptedTable
+from tests.support.interrupted_table import InterruptedTable, fail
 from tests.support.versioned_entities import Kept, Losing, numbers
 
 EDITORS, EDITS = 4, 12
@@ -48,6 +51,26 @@ def test_what_the_sdk_repeats_is_written_once(dynamo: str, kept: Kept, entity: A
     book.delete(entity.key("m"), if_match=5)
     assert kept.book().find(entity.key("m")) is None
     losing.client.close()
+
+
+def test_a_crash_leaves_all_of_a_write_or_nothing(kept: Kept, entity: Any) -> None:
+    kept.table = table = InterruptedTable(kept.dynamodb, kept.table_name)
+    book = kept.book()
+    book.create(entity(id="m", text="one"))
+    for events, expected in ((table.before, ["one"]), (table.after, ["one", "two"])):
+        events.append(fail(UnavailableError("the process ends")))
+        with pytest.raises(UnavailableError):
+            book.change(entity.key("m"), {"text": "two"})
+        assert histories(kept, entity) == expected
+    table.before = [fail(UnavailableError("never sent"))]
+    with pytest.raises(UnavailableError):
+        book.delete(entity.key("m"))
+    assert histories(kept, entity) == ["one", "two"]
+    table.after = [fail(UnavailableError("no answer came"))]
+    with pytest.raises(UnavailableError):
+        book.delete(entity.key("m"))
+    assert book.find(entity.key("m")) is None
+    assert book.put(entity(id="m", text="three")).version == 4
 
 
 def test_a_number_is_not_free_again_when_its_version_is_forgotten(kept: Kept, entity: Any) -> None:
