@@ -13,7 +13,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
-from itertools import count
+from itertools import cycle
 
 from daicho.errors import UnavailableError
 from daicho.layout.heartbeats import MAX_KEYS, HeartbeatName, build_heartbeat, count_keys
@@ -28,8 +28,10 @@ from daicho.stream.claims import ShardClaims
 from daicho.stream.shard_items import read_shards
 from daicho.stream.shard_progress import StreamProgress
 
-INTERVAL_S = 10.0
-"""The pause between two rounds of heartbeats: a refused announcement shows none (rule 31)."""
+PAUSES_S = (1.0, 2.0, 3.0, 4.0)
+"""The pauses between looks. A stream usually delivers within the first one."""
+INTERVAL_S = sum(PAUSES_S)
+"""From one round of heartbeats to the next: a refused announcement shows none (rule 31)."""
 KEYS_PER_SHARD = 3.0
 """Partition keys for each open shard. A round misses a shard with a probability of 5 %."""
 
@@ -99,15 +101,17 @@ class HeartbeatWatcher:
         """
         progress = HeartbeatProgress()
         try:
-            for number in count():
+            for number, pause in enumerate(cycle(PAUSES_S)):
                 progress = retry(partial(self.check, run), retry_budget)
                 if progress.has_passed:
                     break
-                retry(partial(self.send, run, progress, number), retry_budget)
+                sent, looks = divmod(number, len(PAUSES_S))
+                if not looks:
+                    retry(partial(self.send, run, progress, sent), retry_budget)
                 if not retry_budget.has_time_left:
                     break
                 left = retry_budget.remaining() - retry_budget.reserve
-                retry_budget.sleep(min(INTERVAL_S, left))
+                retry_budget.sleep(min(pause, left))
         except UnavailableError:
             return progress  # a store was not available until time was over
         return progress
