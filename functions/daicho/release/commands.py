@@ -54,8 +54,8 @@ class CommandAdmission:
         with self._lock:
             now = self._clocks()
             if self._checked is None or not self._checked.is_recent(now, LEASE_S):
-                # In one request: with one for each entity, a check of a busy table may be too old at
-                # its end, and so repeated before each write.
+                # In one request: with one for each entity, a check of a busy table may be too old
+                # at its end, and so repeated before each write.
                 keys = {entity: build_backfill_key(entity) for entity in self._entities}
                 read = self._store.batch_get([RECORDED_KEY, *keys.values()], consistent=True)
                 items = read.require_all()
