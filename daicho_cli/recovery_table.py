@@ -13,11 +13,12 @@ from botocore.exceptions import ClientError
 from daicho.layout.backfill_state import RECORDED_KEY
 from daicho.plan import Ledger
 from daicho.release.states import read_recorded_states
+from daicho.runtime.retry import make_mapper
 from daicho.storage.requests import Scan
-from daicho.storage.table import Table
+from daicho.storage.table import MAX_BATCH_WRITES, Table
 from daicho_cli.terminal import CommandError, OptionError
 
-POLL_S, STREAM_POLL_S = 15.0, 2.0
+POLL_S, STREAM_POLL_S, COPY_THREADS = 15.0, 2.0, 8
 INDEXES = ("GSI1", "GSI2", "GSI3")
 KEY = [
     {"AttributeName": "PK", "KeyType": "HASH"},
@@ -233,10 +234,12 @@ class RecoveryTable:
             BillingMode="PAY_PER_REQUEST",
         )
         self.dynamodb.get_waiter("table_exists").wait(TableName=name)
-        copy, count, start = open_copy(name), 0, None
+        copy, count, start, map_all = open_copy(name), 0, None, make_mapper(COPY_THREADS)
         while True:
             page = store.scan(Scan(start=start, consistent=True))
-            copy.batch_write(page.items)
+            begins = range(0, len(page.items), MAX_BATCH_WRITES)
+            batches = [page.items[begin : begin + MAX_BATCH_WRITES] for begin in begins]
+            list(map_all(copy.batch_write, batches))
             count, start = count + page.count, page.last
             if start is None:
                 return count

@@ -10,6 +10,7 @@ from daicho.plan import Ledger
 from daicho.release.older_writers import LEASE_S, OlderWriters
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import ClockReading, read_clocks
+from daicho.storage.attributes import Image
 from daicho.storage.table import Table
 
 REQUEST_TIMEOUT_S = 8.0
@@ -53,15 +54,19 @@ class CommandAdmission:
         with self._lock:
             now = self._clocks()
             if self._checked is None or not self._checked.is_recent(now, LEASE_S):
-                for entity in self._entities:
-                    self._check_entity(entity)
+                # In one request: with one for each entity, a check of a busy table may be too old
+                # at its end, and so repeated before each write.
+                keys = {entity: build_backfill_key(entity) for entity in self._entities}
+                read = self._store.batch_get([RECORDED_KEY, *keys.values()], consistent=True)
+                items = read.require_all()
+                for entity, key in keys.items():
+                    self._check_entity(entity, items.get(key), RECORDED_KEY in items)
                 self._checked = now
         self._older.announce()
 
-    def _check_entity(self, entity: str) -> None:
+    def _check_entity(self, entity: str, item: Image | None, is_recorded: bool) -> None:
         ledger = self._ledger
-        item = self._store.get(build_backfill_key(entity), consistent=True)
-        if item is None and self._store.get(RECORDED_KEY, consistent=True) is None:
+        if item is None and not is_recorded:
             return
         if item is None:
             raise ReleaseRefusedError(

@@ -13,7 +13,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
-from itertools import count
+from itertools import chain, repeat
 
 from daicho.errors import UnavailableError
 from daicho.layout.heartbeats import MAX_KEYS, HeartbeatName, build_heartbeat, count_keys
@@ -30,6 +30,8 @@ from daicho.stream.shard_progress import StreamProgress
 
 INTERVAL_S = 10.0
 """The pause between two rounds of heartbeats: a refused announcement shows none (rule 31)."""
+FIRST_PAUSES_S = (1.0, 2.0, 3.0, 4.0)
+"""The pauses after the first round: a stream usually delivers within a second."""
 KEYS_PER_SHARD = 3.0
 """Partition keys for each open shard. A round misses a shard with a probability of 5 %."""
 
@@ -99,15 +101,16 @@ class HeartbeatWatcher:
         """
         progress = HeartbeatProgress()
         try:
-            for number in count():
+            for number, pause in enumerate(chain(FIRST_PAUSES_S, repeat(INTERVAL_S))):
                 progress = retry(partial(self.check, run), retry_budget)
                 if progress.has_passed:
                     break
-                retry(partial(self.send, run, progress, number), retry_budget)
+                if number not in range(1, len(FIRST_PAUSES_S)):
+                    retry(partial(self.send, run, progress, number), retry_budget)
                 if not retry_budget.has_time_left:
                     break
                 left = retry_budget.remaining() - retry_budget.reserve
-                retry_budget.sleep(min(INTERVAL_S, left))
+                retry_budget.sleep(min(pause, left))
         except UnavailableError:
             return progress  # a store was not available until time was over
         return progress

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bench.restore.local_trial import running, verify
 from tests.support.how_to_page import HowToPage
 from tests.support.repository import ROOT
 from tests.support.trials import IS_TRIAL
@@ -62,3 +63,15 @@ def test_the_commands_of_pages_succeed(stack: dict[str, Any], clone: Path) -> No
                 check=False,
             )
             assert done.returncode == 0, f"{command.line}\n{done.stdout}"
+
+
+def test_a_lost_table_is_replaced_by_the_commands_of_its_page(tmp_path: Path) -> None:
+    page = "replace-a-lost-table"
+    with running(tmp_path) as stack:
+        with stack.loading("acme"):
+            stack.follow(page, 0, 1)  # a copy, while a tenant writes
+        stack.lose_table()
+        stack.follow(page, 1, None)
+        assert stack.written > 0
+        assert stack.table == "daicho-restored"
+        assert all(figure.is_met for figure in verify(stack, "after the lost table is replaced"))

@@ -6,7 +6,7 @@ from tests.support.damage_trial import run_clean_trial, run_damage_trial
 
 
 def test_all_kinds_at_once_are_found_and_repaired_while_writes_continue() -> None:
-    result = run_damage_trial(rate=8)
+    result = run_damage_trial(rate=30)
     assert (result.missed, result.unexpected) == ([], [])
     assert (result.inflicted, result.repaired, result.decided) == (42, 36, 8)
     assert result.again == "clean"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
@@ -11,7 +12,9 @@ from daicho.plan import Ledger
 from daicho.release.commands import CommandAdmission
 from daicho.release.older_writers import LEASE_S, READERS_KNOW_S
 from daicho.release.refusals import ReleaseRefusedError
-from daicho.runtime.clock import ClockReading
+from daicho.runtime.clock import ClockReading, utc_now
+from daicho.storage.table import Table
+from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import PLAIN, WITH_LIST, number
 
@@ -67,3 +70,11 @@ def test_a_command_that_still_writes_is_checked_and_announced_again() -> None:
     frozen = LEASE_S  # the laptop was asleep
     with pytest.raises(ReleaseRefusedError, match="may hold images of generation 3"):
         admission.check()
+
+
+def test_a_check_takes_one_request() -> None:
+    # It is valid for 5 s: one request for each entity may take longer on a busy table.
+    client = Mock(wraps=MemoryDynamoDB(utc_now))
+    entities = [f"Member{number}" for number in range(40)]
+    CommandAdmission(Table(client, "daicho"), ONE, entities, lambda _: None).check()
+    assert len(client.mock_calls) == 1

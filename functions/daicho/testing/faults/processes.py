@@ -31,8 +31,8 @@ from daicho.testing.faults.fault_injector import (
 )
 
 T = TypeVar("T")
-MAX_STEPS = 5_000
-"""Steps of one process; one that takes more never ends."""
+MAX_STEPS = 10_000
+"""Steps of one process; one that takes more never ends. A restore that waits takes 5,100."""
 
 
 OPERATIONS_PER_SECOND = 20.0
