@@ -1,4 +1,4 @@
-"""``make bench-rebuild``: what a rebuild answers, costs and takes, beside its targets.
+"""``make bench-rebuild``: what a rebuild answers, beside its targets.
 
 The real handlers run over Dynoxide and its stream, each in a process of its own. The exit status is
 1 if a target is missed.
@@ -11,27 +11,16 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table as Printed
 
-from bench.rebuild.cost_trial import Costs, CostTrial
 from bench.rebuild.items import Sizes
 from bench.rebuild.live_trial import KILLS, LEAST_READINGS, LiveResult, LiveTrial
 from bench.rebuild.stage import Stage
-from bench.rebuild.workers import SPAWN
 from tests.support.dynoxide import client, create_table, serving
 
-MOST_UNITS, MOST_EDGE_UNITS = 1.02, 2.02
-"""Base write units for each item that a new aggregate needs touched."""
-MOST_DEVIATION = 0.1
-"""Of an estimate of ``daicho plan --scan`` from the measured value."""
-COST_ITEMS = 3_000
-MIXED = Sizes(events=3_000, sales=750, persons=300, follows=300)
-RATE, FASTEST = 100.0, 5_000.0
-"""Write units a second: of the trial whose time is estimated, and of the others."""
 SAY_INTERVAL_S = 5.0
 console = Console(width=120)
 
@@ -47,11 +36,9 @@ class Figure:
 
 
 def main() -> int:
-    """Run all trials and print their figures; return the exit status."""
+    """Run the trial and print its figures; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--divide", type=int, default=1, help="divide the numbers of items of the first trial"
-    )
+    parser.add_argument("--divide", type=int, default=1, help="divide the numbers of items")
     divide = parser.parse_args().divide
     whole = Sizes()
     sizes = Sizes(*(size // divide for size in vars(whole).values()))
@@ -59,24 +46,8 @@ def main() -> int:
     say = make_progress(began)
     with serving() as endpoint:
         os.environ["AWS_ENDPOINT_URL"] = endpoint
-
-        def make_stage() -> Stage:
-            return Stage(endpoint, create_table(client(endpoint)))
-
-        trials = {
-            "all changes": CostTrial(make_stage(), MIXED, RATE),
-            "items": CostTrial(make_stage(), Sizes(COST_ITEMS, 0, 0, 0), FASTEST),
-            "edges": CostTrial(make_stage(), Sizes(0, 0, 0, COST_ITEMS), FASTEST),
-        }
-        # They mostly wait for heartbeats and leases: meanwhile the other trial stores its items.
-        with ProcessPoolExecutor(len(trials), mp_context=SPAWN) as pool:
-            costs = {name: pool.submit(trial.run) for name, trial in trials.items()}
-            live = LiveTrial(make_stage(), sizes, say).run()
-            all_costs, items, edges = (costs[name].result() for name in trials)
-        figures = [
-            *list_cost_figures(*all_costs, items[1], edges[1]),
-            *list_live_figures(live),
-        ]
+        stage = Stage(endpoint, create_table(client(endpoint)))
+        figures = [*list_live_figures(LiveTrial(stage, sizes, say).run())]
     print_figures(figures, sizes, time.monotonic() - began)
     return int(not all(figure.is_met for figure in figures))
 
@@ -93,30 +64,6 @@ def make_progress(began: float) -> Callable[[str], None]:
             console.print(f"[{now:4.0f} s] {text}", highlight=False, markup=False)
 
     return say
-
-
-def list_cost_figures(
-    estimated: Costs, measured: Costs, items: Costs, edges: Costs
-) -> Iterator[Figure]:
-    """Units and time, as estimated and as measured."""
-    for what, costs, most in (
-        ("new aggregate: write units of the rebuild, each item", items, MOST_UNITS),
-        ("the same of an edge", edges, MOST_EDGE_UNITS),
-    ):
-        units = costs.base_units / COST_ITEMS
-        yield Figure(what, f"{units:.3f}", f"at most {most}", units <= most)
-    for what, estimate, value in (
-        ("write units", estimated.write_units, measured.write_units),
-        ("read units", estimated.read_units, measured.read_units),
-        (f"seconds of touches at {RATE:.0f} units/s", estimated.seconds, measured.seconds),
-    ):
-        deviation = abs(estimate - value) / value
-        yield Figure(
-            f"plan --scan: {what}",
-            f"{estimate:,.0f}, measured {value:,.0f} ({deviation:.1%})",
-            f"within {MOST_DEVIATION:.0%}",
-            deviation <= MOST_DEVIATION,
-        )
 
 
 def list_live_figures(result: LiveResult) -> Iterator[Figure]:

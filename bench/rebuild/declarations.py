@@ -136,8 +136,3 @@ def declare_after() -> Daicho:
 def name_size(country: str, amount: int) -> str:
     """The size of an event; each country has sizes of its own."""
     return f"{country} {'big' if amount >= BIG else 'small'}"
-
-
-def find_entity(daicho: Daicho, name: str) -> Any:
-    """A declared entity, by name."""
-    return daicho.get_entity(name)

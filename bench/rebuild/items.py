@@ -40,15 +40,6 @@ class Sizes:
     persons: int = 5_000
     follows: int = 5_000
 
-    def count(self, entity: str) -> int:
-        """The items of an entity."""
-        return {
-            "Event": self.events,
-            "Sale": self.sales,
-            "Person": self.persons,
-            "Follow": self.follows,
-        }[entity]
-
     @property
     def total(self) -> int:
         """All items."""

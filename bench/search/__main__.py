@@ -1,24 +1,18 @@
-"""``make bench-search`` and ``make bench-search-full``.
-
-``--resume`` continues an interrupted run. The exit status is 1 if a target is missed.
-"""
+"""``make bench-search``, ``make bench-search-full``: the exit status is 1 if a target is missed."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-
-from rich.progress import Progress
+from dataclasses import dataclass
 
 from bench.search import budgets, keywords, report
 from bench.search.budgets import Target
-from bench.search.datasets import FOLDER, fill, progress_bar
-from bench.search.edits import edits
+from bench.search.datasets import fill, progress_bar
 from bench.search.items import Scale, theirs_units
-from bench.search.queries import DEEP, QUESTIONS, STEADY, Ours, Question, Theirs, compare_in_turns
+from bench.search.queries import DEEP, QUESTIONS, Ours, PageUnits, Question, QuestionCosts, Theirs
 from bench.search.report import Growth, console
-from bench.search.result_file import Measurements, QuestionCosts
 from daicho.search.grams import Mode
 from tests.support.dynoxide import serving
 
@@ -30,10 +24,8 @@ FULL: dict[Mode, tuple[int, ...]] = {
 CROWDED = 500_000
 """From this size on, the table contains a hundred small tenants too."""
 
-HARDLY_MEETING = "two that"
 
-
-def main(*, full: bool, resume: bool) -> bool:
+def main(*, full: bool) -> bool:
     """Measure and print. Return whether every target is met.
 
     The last line is the figure.
@@ -51,31 +43,25 @@ def main(*, full: bool, resume: bool) -> bool:
     limits: list[Target] = []
     for mode, many in scales.items():
         for scale in many:
-            results[scale] = _measured(scale, last=scale is many[-1], resume=resume)
+            results[scale] = _measured(scale, last=scale is many[-1])
         last = results[many[-1]]
         answers = [answer for scale in many for answer in results[scale].answers]
         report.pages(mode, answers)
         limits += budgets.page(mode, answers)
         if len(many) > 1:
-            growths = compare_sizes(answers, _in_turns(many[0], many[-1]))
+            growths = compare_sizes(answers)
             report.growth(mode, growths, many[0].size, many[-1].size)
             limits += budgets.steady(mode, growths)
         report.random_keywords(mode, many[-1].size, last.random)
-        report.walks(mode, many[-1].size, last.walked)
         limits += budgets.others(mode, many[-1].size, last.random)
-        limits += budgets.walks(mode, last.walked)
     limits += _writes(scales)
     answers = [answer for scale in scales["prefix"] for answer in results[scale].answers]
     met = budgets.show(console, limits)
-    console.print(report.figure(answers, compare_sizes(answers, {})))
+    console.print(report.figure(answers, compare_sizes(answers)))
     return met
 
 
-Times = dict[tuple[str, str], float]
-"""The ratio of the times of a page at two sizes, by question and page."""
-
-
-def compare_sizes(answers: Sequence[QuestionCosts], times: Times) -> list[Growth]:
+def compare_sizes(answers: Sequence[QuestionCosts]) -> list[Growth]:
     """The costs of each question at the largest size, compared with the smallest size."""
     smallest, largest = (end(answer.size for answer in answers) for end in (min, max))
     growths: list[Growth] = []
@@ -88,73 +74,32 @@ def compare_sizes(answers: Sequence[QuestionCosts], times: Times) -> list[Growth
         for place, page in enumerate(("1", str(DEEP))[: len(small.ours)]):
             ours = large.ours[min(place, len(large.ours) - 1)], small.ours[place]
             theirs = large.theirs[0], small.theirs[0]
-            time = times.get((small.question.what, page))
-            growths.append(Growth(small.question, page, *ours, *theirs, time))
+            growths.append(Growth(small.question, page, *ours, *theirs))
     return growths
 
 
-def _in_turns(small: Scale, large: Scale) -> Times:
-    """The growth of the times from one size to another.
+@dataclass
+class Measurements:
+    """All measured values of one size; ``random``: the pages of other keywords."""
 
-    Both sizes are measured in the same minutes.
-    """
-    ratios: Times = {}
-    small_dataset, large_dataset = small.ours(), large.ours()
-    with (
-        serving(small_dataset.database) as small_endpoint,
-        serving(large_dataset.database) as large_endpoint,
-        progress_bar(console) as progress,
-    ):
-        pair = (
-            Ours(small_endpoint, small_dataset.table, small.mode),
-            Ours(large_endpoint, large_dataset.table, large.mode),
-        )
-        label = f"{small.name} and {large.name} in turns"
-        questions = [candidate for candidate in QUESTIONS[small.mode] if candidate.what in STEADY]
-        for question in progress.track(questions, description=label):
-            for page, ratio in compare_in_turns(question, *pair).items():
-                ratios[question.what, page] = ratio
-    return ratios
+    answers: list[QuestionCosts]
+    random: list[PageUnits]
 
 
-def _measured(scale: Scale, *, last: bool, resume: bool) -> Measurements:
+def _measured(scale: Scale, *, last: bool) -> Measurements:
     """The costs at one size; the ``last`` size gets more questions."""
-    file = FOLDER / f"{scale.name}.measured"
-    measurements = Measurements.read(file) if resume and file.exists() else Measurements()
-    questions = QUESTIONS[scale.mode]
-    measurements.answers = [
-        answer for answer in measurements.answers if answer.question in questions
-    ]
+    questions, answers = QUESTIONS[scale.mode], list[QuestionCosts]()
+    random: list[PageUnits] = []
     with _serving(scale) as (ours, theirs), progress_bar(console) as progress:
-        # The dearest question is the last one: for seed 001 it is the list of all.
-        for question in progress.track(questions[::-1], description=f"{scale.name}: asked"):
-            if question not in measurements.questions():
-                costs = ours.costs(question)
-                peers = theirs.costs(question, [cost.page for cost in costs])
-                measurements.answers.append(QuestionCosts(question, scale.size, costs, peers))
-                measurements.write(file)
-        if last and not measurements.random:
-            _measure_more(scale, ours, measurements, progress)
-            measurements.write(file)
-    measurements.answers.sort(key=lambda answer: questions.index(answer.question))
-    return measurements
-
-
-def _measure_more(scale: Scale, ours: Ours, measurements: Measurements, progress: Progress) -> None:
-    """Measure keywords of all other lengths.
-
-    Also page through keywords with few matches to the end.
-    """
-    texts = keywords.others(scale.mode, scale.ours().facts["sample"])
-    for text in progress.track(texts, description=f"{scale.name}: random keywords"):
-        measurements.random.append(ours.units(Question("random", text)))
-    rare_questions = [
-        candidate
-        for candidate in QUESTIONS[scale.mode]
-        if candidate.what.startswith(HARDLY_MEETING)
-    ]
-    for question in progress.track(rare_questions, description=f"{scale.name}: to the end"):
-        measurements.walked.append((question, *ours.walk(question)))
+        for question in progress.track(questions, description=f"{scale.name}: asked"):
+            costs = ours.costs(question)
+            peers = theirs.costs(question, [cost.page for cost in costs])
+            answers.append(QuestionCosts(question, scale.size, costs, peers))
+        if last:
+            texts = keywords.others(scale.mode, scale.ours().facts["sample"])
+            for text in progress.track(texts, description=f"{scale.name}: random keywords"):
+                random.append(ours.units(Question("random", text)))
+    return Measurements(answers, random)
 
 
 def _writes(scales: dict[Mode, list[Scale]]) -> Iterator[Target]:
@@ -163,9 +108,6 @@ def _writes(scales: dict[Mode, list[Scale]]) -> Iterator[Target]:
     for mode, facts in facts_by_mode.items():
         report.busiest(mode, facts)
         yield from budgets.writes(mode, facts)
-    measured_edits = list(edits())
-    report.edits(measured_edits)
-    yield from budgets.renaming(measured_edits)
 
 
 @contextmanager
@@ -179,5 +121,4 @@ def _serving(scale: Scale) -> Iterator[tuple[Ours, Theirs]]:
 
 
 if __name__ == "__main__":
-    met = main(full="--full" in sys.argv[1:], resume="--resume" in sys.argv[1:])
-    sys.exit(0 if met else 1)
+    sys.exit(0 if main(full="--full" in sys.argv[1:]) else 1)

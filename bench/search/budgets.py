@@ -11,8 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from bench.search.edits import Edit
-from bench.search.queries import STEADY
+from bench.search.queries import STEADY, PageUnits, QuestionCosts
 from bench.search.report import (
     CONTACTS_OF_A_LOAD,
     SECONDS_OF_A_LOAD,
@@ -20,11 +19,10 @@ from bench.search.report import (
     UNITS_A_ROW,
     Growth,
 )
-from bench.search.result_file import FullWalk, PageUnits, QuestionCosts
 from daicho.search.grams import Mode
 from daicho.search.pager import UNITS
 
-GROWTH, SLOWER, DEARER = 1.05, 1.3, 1.1
+GROWTH, DEARER = 1.05, 1.1
 UNITS_A_QUERY = 2.5
 """Read units of an index query for a page of 100 rows."""
 
@@ -55,9 +53,6 @@ def steady(mode: Mode, growths: Iterable[Growth]) -> Iterator[Target]:
         yield Target(
             f"{label} read units, at most", max(growth.units for growth in growths_of_page), GROWTH
         )
-        times = [growth.time for growth in growths_of_page if growth.time is not None]
-        if times:
-            yield Target(f"{label} median time, at most", max(times), SLOWER)
 
 
 def page(mode: Mode, answers: Iterable[QuestionCosts]) -> Iterator[Target]:
@@ -79,15 +74,6 @@ def others(mode: Mode, size: int, costs: Sequence[PageUnits]) -> Iterator[Target
     yield Target(f"{label}, dearest", max(beyond), UNITS)
 
 
-def walks(mode: Mode, results: Iterable[FullWalk]) -> Iterator[Target]:
-    """The pages of two words with few common matches stay within a page's budget, to the end."""
-    yield Target(
-        f"by {mode}: units of a page of two words that hardly meet",
-        max(worst for *_, worst in results),
-        UNITS + 100 * UNITS_A_ROW,
-    )
-
-
 def writes(mode: Mode, facts: Mapping[str, Any]) -> Iterator[Target]:
     """The write units of a contact, and the load of the busiest key during a load."""
     units, weighed = facts["units"], facts["weighed"]
@@ -95,12 +81,6 @@ def writes(mode: Mode, facts: Mapping[str, Any]) -> Iterator[Target]:
     _, busiest = facts["busiest"][0]
     load = busiest / facts["contacts"] * CONTACTS_OF_A_LOAD / SECONDS_OF_A_LOAD
     yield Target(f"by {mode}: write units a second of the busiest key in a load", load, UNITS_A_KEY)
-
-
-def renaming(edits: Sequence[Edit]) -> Iterator[Target]:
-    """Renaming a category rewrites nothing of its contacts."""
-    renamed = edits[-1]
-    yield Target(f"write units where {renamed.what}", renamed.base + renamed.derived, 1.0)
 
 
 def show(console: Console, targets: Sequence[Target]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bench.search.baseline import PAGE, Peer
@@ -21,9 +21,6 @@ DEEP = 50
 
 ROUNDS, SECONDS = 40, 1.0
 """Maximum number of requests of a page, and maximum seconds; one request at least."""
-
-PAIRS = 41
-"""Number of requests of a page at each of two sizes, in turns."""
 
 SLOW = 0.5
 """Seconds. A slower peer gets no request for another page of the same keyword.
@@ -52,6 +49,20 @@ class Cost:
     median: float
     p99: float
     rounds: int
+
+
+PageUnits = tuple[float, int, bool]
+"""Read units of a page, its rows, and whether another page follows."""
+
+
+@dataclass(frozen=True)
+class QuestionCosts:
+    """One question at one size, with the costs of both searches."""
+
+    question: Question
+    size: int
+    ours: Sequence[Cost]
+    theirs: Sequence[Cost]
 
 
 PREFIX = (
@@ -125,51 +136,14 @@ class Ours:
         page = book.page(Contact.search(question.text), limit=PAGE, cursor=cursor)
         return len(page.items), page.cursor
 
-    def units(self, question: Question) -> tuple[float, int, bool]:
+    def units(self, question: Question) -> PageUnits:
         """Read units and rows of the first page, and whether another page follows."""
         with self._meter.counting() as consumed:
             rows, cursor = self.page(question)
         return consumed.reads, rows, cursor is not None
 
-    def walk(self, question: Question) -> tuple[int, int, float]:
-        """Read all pages: the number of pages and rows, and the read units of the dearest page."""
-        pages, rows, worst = 0, 0, 0.0
-        cursor: str | None = None
-        while pages == 0 or cursor is not None:
-            with self._meter.counting() as consumed:
-                count, cursor = self.page(question, cursor)
-            pages, rows, worst = pages + 1, rows + count, max(worst, consumed.reads)
-        return pages, rows, worst
-
     def _cost(self, question: Question, cursor: str | None, number: int) -> Cost:
         return measure(self._meter, number, lambda: self.page(question, cursor)[0])
-
-
-def compare_in_turns(question: Question, small: Ours, large: Ours) -> dict[str, float]:
-    """The ratio of the times of a full page at two sizes: the median, for page 1 and page 50.
-
-    The requests alternate between both sizes, so that other load of the machine affects both.
-    """
-    medians: dict[str, float] = {}
-    starts = small.cursors(question), large.cursors(question)
-    for page in (1, DEEP):
-        if min(map(len, starts)) < page:
-            continue
-        pairs = [
-            (ours, cursors[page - 1]) for ours, cursors in zip((small, large), starts, strict=True)
-        ]
-        if any(ours.page(question, start)[0] < PAGE for ours, start in pairs):
-            continue
-        ratios: list[float] = []
-        for number in range(PAIRS):
-            durations: dict[Ours, float] = {}
-            for search, cursor in pairs if number % 2 else pairs[::-1]:
-                began = time.perf_counter()
-                search.page(question, cursor)
-                durations[search] = time.perf_counter() - began
-            ratios.append(durations[large] / durations[small])
-        medians[str(page)] = statistics.median(ratios)
-    return medians
 
 
 class Theirs:

@@ -13,9 +13,7 @@ from rich.table import Table
 
 from bench.operations import DOLLARS_A_MILLION_READS, DOLLARS_A_MILLION_WRITES
 from bench.search.baseline import PAGE
-from bench.search.edits import Edit
-from bench.search.queries import Cost, Question
-from bench.search.result_file import FullWalk, PageUnits, QuestionCosts
+from bench.search.queries import Cost, PageUnits, Question, QuestionCosts
 from daicho.search.grams import Mode
 
 SECONDS_OF_A_LOAD = 600
@@ -39,7 +37,6 @@ class Growth:
     small: Cost
     their_large: Cost
     their_small: Cost
-    time: float | None = None
 
     @property
     def units(self) -> float:
@@ -91,7 +88,6 @@ def growth(mode: Mode, growths: Sequence[Growth], smallest: int, largest: int) -
             "keyword",
             "page",
             "Daicho's units",
-            "Daicho's time, measured in turns",
             "the peer's units",
             "the peer's time",
         ),
@@ -99,9 +95,8 @@ def growth(mode: Mode, growths: Sequence[Growth], smallest: int, largest: int) -
     for comparison in growths:
         if comparison.is_full:
             their_large, their_small = comparison.their_large, comparison.their_small
-            time = "" if comparison.time is None else f"{comparison.time:.2f}"
             peer = (their_large.units / their_small.units, their_large.median / their_small.median)
-            numbers = [f"{comparison.units:.2f}", time, *(f"{number:.1f}" for number in peer)]
+            numbers = [f"{comparison.units:.2f}", *(f"{number:.1f}" for number in peer)]
             table.add_row(comparison.question.what, comparison.page, *numbers)
     console.print(table)
 
@@ -166,18 +161,6 @@ def busiest(mode: Mode, facts: Mapping[str, Any]) -> None:
     console.print(table)
 
 
-def edits(changes: Iterable[Edit]) -> None:
-    """Print the write units of each change."""
-    table = _table(
-        "Write units of single changes, measured through Book, projector and rollup",
-        *("what", "the item", "derived, slots", "rollup", "sum"),
-    )
-    for edit in changes:
-        units = (edit.base, edit.derived, edit.rollup)
-        table.add_row(edit.what, *(f"{unit:.2f}" for unit in (*units, sum(units))))
-    console.print(table)
-
-
 def random_keywords(mode: str, size: int, costs: Sequence[PageUnits]) -> None:
     """Print the costs of keywords of other lengths beyond the costs of their rows."""
     beyond = sorted(units - rows * UNITS_A_ROW for units, rows, _ in costs)
@@ -199,18 +182,6 @@ def random_keywords(mode: str, size: int, costs: Sequence[PageUnits]) -> None:
         str(short),
         f"{dollars:.2f}",
     )
-    console.print(table)
-
-
-def walks(mode: Mode, size: int, results: Iterable[FullWalk]) -> None:
-    """Print the costs of all pages of two words with few common matches."""
-    table = _table(
-        f"Walking a sparse intersection to its last page, by {mode}",
-        *("keyword", "contacts", "pages", "rows", "units of the most expensive page"),
-    )
-    for question, many, rows, worst in results:
-        row = (f"{size:,}", str(many), str(rows), f"{worst:.1f}")
-        table.add_row(f"{question.what} `{question.text}`", *row)
     console.print(table)
 
 

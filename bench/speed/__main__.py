@@ -20,7 +20,6 @@ PARTS: dict[str, str] = {
     "requests": "Requests to DynamoDB, against a boto3 client",
     "start": "Start of the functions, against a bare boto3 client",
     "api": "API: routes against a hand-written handler",
-    "items": "Items: a Book against PynamoDB",
 }
 """What each part measures, by the name of its module."""
 console = Console(width=130)
