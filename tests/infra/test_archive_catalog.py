@@ -7,11 +7,11 @@ import json
 import re
 from typing import Any
 
+import duckdb
 import pytest
 
 from daicho.archive.chain import Chain, render_folder
 from daicho.cdk.archive_catalog import QUERIES
-from daicho_cli.archive.sql import run_statement
 from tests.infra.synthesis import Synthesis
 from tests.support.memory_archive import DAY, MIDNIGHT, Kept, render_seq
 
@@ -113,13 +113,24 @@ def test_saved_queries_name_what_there_is(on_aws: Synthesis, local: Synthesis) -
 
 
 def ask(id: str, kept: Kept, *values: str) -> list[tuple[Any, ...]]:
-    """Run a saved query over an archive's rows, in DuckDB."""
+    """Run a saved query over an archive's rows, in DuckDB, whose functions are Athena's here."""
     (saved,) = (each for each in QUERIES if each.id == id)
     sql = saved.sql
     for value in values:
         sql = sql.replace("?", f"'{value}'", 1)
-    with run_statement(kept.rows(), sql) as answer:
-        return [tuple(row) for row in answer.rows]
+    names = ("deleted_at", "entity", "tenant", "seq", "raw", "item", "dt")
+    rows = [{**json.loads(row.line), "dt": f"{row.deleted_at:%F}"} for row in kept.rows()]
+    values = [[row[n] if n in {"raw"} else _to_text(row[n]) for n in names] for row in rows]
+    connection = duckdb.connect()
+    columns = ", ".join(f"{n} {'BOOLEAN' if n == 'raw' else 'VARCHAR'}" for n in names)
+    connection.execute(f"CREATE TABLE archive ({columns})")
+    connection.executemany("INSERT INTO archive VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+    connection.execute("CREATE MACRO json_extract_scalar(j, path) AS json_extract_string(j, path)")
+    return connection.execute(sql).fetchall()
+
+
+def _to_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def test_saved_queries_answer() -> None:
