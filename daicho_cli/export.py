@@ -41,7 +41,6 @@ from daicho_cli.project import discover_project, load_ledger
 from daicho_cli.terminal import (
     INTERRUPTED,
     CommandError,
-    OptionError,
     end_command,
     show_progress_bar,
 )
@@ -52,16 +51,11 @@ _OURS = ("PK", "SK", "type", "version", "gen", "ttl")
 
 @dataclass(frozen=True)
 class ExportSelection:
-    """The exported part of the table. ``tenant`` None is all; ``entities`` empty is all.
-
-    ``index``: the index to read instead of the table.
-    """
+    """The exported part of the table. ``tenant`` None is all; ``entities`` empty is all."""
 
     tenant: str | None = None
     entities: tuple[str, ...] = ()
     raw: bool = False
-    consistent: bool = False
-    index: str | None = None
 
     @property
     def scan(self) -> Scan:
@@ -83,8 +77,6 @@ class ExportSelection:
             filter=" AND ".join(conditions) or None,
             names=names,
             values=values,
-            consistent=self.consistent,
-            index=self.index,
         )
 
 
@@ -330,15 +322,6 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
             min=1, max=10_000, help="The number of segments of the scan, fixed at the start."
         ),
     ] = 64,
-    consistent: Annotated[
-        bool, typer.Option("--consistent", help="Read strongly consistent, at twice the units.")
-    ] = False,
-    replica: Annotated[
-        bool,
-        typer.Option(
-            "--replica", help="Read the replica index, if deployed, instead of the table."
-        ),
-    ] = False,
     again: Annotated[bool, typer.Option("--again", help="Start again from the beginning.")] = False,
 ) -> None:
     """Export items into FILE, one item a line.
@@ -347,7 +330,7 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     export is not a snapshot: an item that is written during the export may be in it or not.
     """
     try:
-        selection = _parse_selection(tenant, entity or [], raw, consistent, replica)
+        selection = _parse_selection(tenant, entity or [], raw)
         connection = Connection.find(table, endpoint, stack)
         exporter = _open_exporter(
             file, connection, selection, parallelism, segments, RateLimiter(rate), again
@@ -376,16 +359,10 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     )
 
 
-def _parse_selection(
-    tenant: str | None, entities: list[str], raw: bool, consistent: bool, replica: bool
-) -> ExportSelection:
-    if replica and consistent:
-        raise OptionError(
-            "an index is never strongly consistent: --replica or --consistent, not both"
-        )
+def _parse_selection(tenant: str | None, entities: list[str], raw: bool) -> ExportSelection:
     check_tenant(tenant)
     names = tuple(sorted({find_entity(name).__name__ for name in entities}))
-    return ExportSelection(tenant, names, raw, consistent, "Replica" if replica else None)
+    return ExportSelection(tenant, names, raw)
 
 
 def _open_exporter(
@@ -404,7 +381,6 @@ def _open_exporter(
         "tenant": selection.tenant,
         "entities": list(selection.entities),
         "raw": selection.raw,
-        **({"index": selection.index} if selection.index else {}),
     }
     try:
         checkpoint = open_checkpoint(file, request, segments, restart=restart)

@@ -16,7 +16,7 @@ from daicho.plan.figures.figure_plans import PART_PREFIX
 from daicho.plan.figures.series import CHUNK_BUCKETS
 from daicho.storage.attributes import AttributeValue, Image, measure_image
 from daicho.stream.watermark_job import IDLE_INTERVAL, KEYS_PER_SHARD, MAX_KEYS
-from daicho_cli.cost.footprint import MAX_BATCH_RECORDS
+from daicho_cli.cost.footprint import DIRTY_SHARDS, MAX_BATCH_RECORDS
 from daicho_cli.cost.traffic import FigureTraffic, Traffic
 from daicho_cli.cost.units import Units, measure_read, measure_write
 from daicho_cli.cost.writes import SEQUENCE, Touches
@@ -139,7 +139,7 @@ def estimate_idle_rollups(traffic: Traffic, load: StreamLoad) -> Units:
     Sixteen marks fit into the smallest read of a partition. More marks cost half a unit for each
     sixteen, which is little compared with the rollup of their tallies.
     """
-    partitions = traffic.stream.dirty_shards * measure_read(0, consistent=False)
+    partitions = DIRTY_SHARDS * measure_read(0, consistent=False)
     return Units(read=load.rollups * (measure_read(0) + partitions))
 
 

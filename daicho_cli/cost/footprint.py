@@ -33,6 +33,8 @@ PUBLISH_MB, SUBSCRIBE_MB = 512, 1024
 HANDLED_EVENT = Units(read=1, write=2)
 """Units of an event of a subscriber that arrives alone: whether its tenant is closed, and its
 record, at the beginning and at the end. What the function itself does comes on top."""
+DIRTY_SHARDS = 16
+"""Partitions of GSI2 that a rollup reads."""
 WINDOW_MINUTES = 15
 """A stream consumer is invoked at the end of each tumbling window, for each shard."""
 ARCHIVE_UNITS = 2.0

@@ -163,7 +163,6 @@ class StreamTraffic:
             the window.
         window_seconds: the projector's batching window (``project_window_seconds``).
         rollups: runs of the rollup; by default one a minute.
-        dirty_shards: the setting of the stack.
     """
 
     shards: Number = 4
@@ -171,7 +170,6 @@ class StreamTraffic:
     batch_records: Number | None = None
     window_seconds: Number = PROJECT_WINDOW_SECONDS
     rollups: Number | None = None
-    dirty_shards: Whole = 16
 
 
 @dataclass(frozen=True, config=TABLE)

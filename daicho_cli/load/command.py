@@ -21,7 +21,7 @@ from daicho_cli.aws import Connection
 from daicho_cli.checkpoint import CheckpointError
 from daicho_cli.load.checkpoint import LoadProgress, open_checkpoint, render_checkpoint_path
 from daicho_cli.load.loader import Loader, read_rejected
-from daicho_cli.load.rows import RowPreparer, is_array
+from daicho_cli.load.rows import RowPreparer
 from daicho_cli.load.writers import BatchWriter, CheckedWriter
 from daicho_cli.options import LOCAL, Endpoint, StackFile, TableName, check_tenant, find_entity
 from daicho_cli.project import discover_project, load_ledger
@@ -42,7 +42,7 @@ def load(  # noqa: PLR0913, PLR0917  # the command's options
     entity: Annotated[str, typer.Argument(help="The name of the entity, for example Song.")],
     file: Annotated[
         Path,
-        typer.Argument(help="The input: a JSON array, or NDJSON.", exists=True, dir_okay=False),
+        typer.Argument(help="The input, in NDJSON.", exists=True, dir_okay=False),
     ],
     tenant: Annotated[str, typer.Option(help="The tenant of the items.")],
     table: TableName = None,
@@ -147,9 +147,6 @@ def _open_loader(  # noqa: PLR0913, PLR0917  # the command's options
 
 def _run_with_progress_bar(loader: Loader) -> None:
     length = loader.source.stat().st_size
-    if is_array(loader.source):
-        # Positions in an array are characters, not bytes.
-        length = len(loader.source.read_text(encoding="utf-8", errors="surrogateescape"))
     fields = {"total": length, "loaded": loader.checkpoint.progress.loaded}
     shown = "{task.fields[loaded]:,} items"
     with show_progress_bar(loader.source.name, shown, has_end=True, **fields) as update:

@@ -64,7 +64,7 @@ class Loader:
             ]
             self._append_rejected(sorted([*rejected, *refused], key=itemgetter("line")))
             progress.loaded += len(images) - len(refused)
-            progress.end, progress.line = block[-1].end, block[-1].end_line
+            progress.end, progress.line = block[-1].end, block[-1].line + 1
             self.checkpoint.save(progress)
             on_progress(progress.loaded, progress.end)
         progress.finished = True

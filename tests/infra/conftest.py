@@ -59,7 +59,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
 def own(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
     """A stage whose tokens are those of the team's own issuer.
 
-    Nothing rebuilds by itself, and the table has bought throughput and a replica index.
+    The table has bought throughput.
     """
     return synthesise("dev", tmp_path_factory.mktemp("own"), **OWN_ISSUER)
 

@@ -93,9 +93,7 @@ OWN_ISSUER: dict[str, Any] = {
     "identity": ISSUER,
     "domain_name": "api.example.com",
     "certificate_arn": CERTIFICATE,
-    "rebuild_units": None,
     "warm_throughput": True,
-    "replica_index": True,
 }
 
 

@@ -47,7 +47,6 @@ def test_the_claims_of_an_own_issuer_reach_the_api_and_its_log(own: Synthesis) -
     environment = own.environment("api")
     assert environment["TENANT_CLAIM"] == ISSUER.tenant_claim
     assert environment["GROUPS_CLAIMS"] == "groups"
-    assert environment["SUBJECT_CLAIM"] == "sub"
     assert read_access_log(own)["tenant"] == f"$context.authorizer.claims.{ISSUER.tenant_claim}"
 
 

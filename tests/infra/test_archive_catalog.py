@@ -120,11 +120,11 @@ def ask(id: str, kept: Kept, *values: str) -> list[tuple[Any, ...]]:
         sql = sql.replace("?", f"'{value}'", 1)
     names = ("deleted_at", "entity", "tenant", "seq", "raw", "item", "dt")
     rows = [{**json.loads(row.line), "dt": f"{row.deleted_at:%F}"} for row in kept.rows()]
-    values = [[row[n] if n in {"raw"} else _to_text(row[n]) for n in names] for row in rows]
+    stored = [[row[n] if n == "raw" else _to_text(row[n]) for n in names] for row in rows]
     connection = duckdb.connect()
     columns = ", ".join(f"{n} {'BOOLEAN' if n == 'raw' else 'VARCHAR'}" for n in names)
     connection.execute(f"CREATE TABLE archive ({columns})")
-    connection.executemany("INSERT INTO archive VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+    connection.executemany("INSERT INTO archive VALUES (?, ?, ?, ?, ?, ?, ?)", stored)
     connection.execute("CREATE MACRO json_extract_scalar(j, path) AS json_extract_string(j, path)")
     return connection.execute(sql).fetchall()
 

@@ -37,10 +37,10 @@ def test_without_a_stage_it_is_dev() -> None:
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("replica-index", "replica_index"),
-        ("replicaIndex", "replica_index"),
-        ("replica_indx", "replica_index"),
-        ("REPLICA_INDEX", "replica_index"),
+        ("warm-throughput", "warm_throughput"),
+        ("warmThroughput", "warm_throughput"),
+        ("warm_throughptu", "warm_throughput"),
+        ("WARM_THROUGHPUT", "warm_throughput"),
         ("alarm_mail", "alarm_email"),
         ("stages", "stage"),
         ("warmthroughput", "warm_throughput"),
@@ -65,9 +65,9 @@ def test_other_names_of_the_context_are_left_to_the_app(name: str) -> None:
 
 
 def test_options_of_a_stage_in_the_file() -> None:
-    of_file = {"dev": {"alarm_email": "a@b.example", "replica_index": True, "console": False}}
+    of_file = {"dev": {"alarm_email": "a@b.example", "warm_throughput": True, "console": False}}
     found = read(**of_file)
-    assert (found.alarm_email, found.replica_index, found.console) == ("a@b.example", True, False)
+    assert (found.alarm_email, found.warm_throughput, found.console) == ("a@b.example", True, False)
     assert read(**of_file, alarm_email="c@d.example").alarm_email == "c@d.example"
     assert read(prod={"alarm_email": "a@b.example"}) == read(), "another stage's"
     app = cdk.App(context=of_file, analytics_reporting=False)
@@ -100,11 +100,10 @@ def test_options_come_from_the_context() -> None:
     assert settings.retain
     assert not settings.warm_throughput
     assert read(warm_throughput="true").warm_throughput
-    assert read(replica_index="true").replica_index
-    assert not read(replica_index="").replica_index
-    settings = read(stage="prod", alarm_topic=NO_TOPIC, runbook_url="https://wiki/alarms")
+    assert read(warm_throughput="true").warm_throughput
+    assert not read(warm_throughput="").warm_throughput
+    settings = read(stage="prod", alarm_topic=NO_TOPIC)
     settings.check()
-    assert settings.runbook_url == "https://wiki/alarms"
     assert read(stage="prod", alarm_topic=TOPIC).alarm_topic == TOPIC
 
 
@@ -134,13 +133,12 @@ def test_reserved_concurrency_is_of_functions_and_leaves_the_others_enough() -> 
 
 
 def test_who_signs_tokens_comes_from_the_context() -> None:
-    own = read(**{**OWN, "audience": "api, jobs"}, subject_claim="email").identity
+    own = read(**{**OWN, "audience": "api, jobs"}).identity
     assert own == OwnIssuer(
         issuer="https://login.example.com",
         audience=("api", "jobs"),
         tenant_claim="org",
         groups_claim="groups",
-        subject_claim="email",
     )
     pool = read(
         tenant_claim="custom:org", access_tokens="true", machines="billing:acme:a+b,report:globex"
@@ -289,9 +287,8 @@ def test_alarms_notify_an_address(email: str) -> None:
         ),
         ({**OWN, "tenant_claim": "groups"}, "tenant_claim is 'groups', which contains roles"),
         (
-            {"subject_claim": "email", "groups_claim": "nickname"},
-            "groups_claim is 'nickname', which users can change; choose another claim; "
-            "subject_claim is 'email', which users can change; choose another claim",
+            {"groups_claim": "nickname"},
+            "groups_claim is 'nickname', which users can change; choose another claim",
         ),
         (
             {"project_window_seconds": "1.5"},
@@ -318,7 +315,7 @@ def test_alarms_notify_an_address(email: str) -> None:
         ({"stage": ["dev"]}, "stage is ['dev']; the stages are local, dev, trial, prod"),
         *(
             ({name: ["x"]}, f"{name} is ['x'], not a text")
-            for name in ("domain_name", "alarm_email", "runbook_url", "api_url")
+            for name in ("domain_name", "alarm_email", "api_url")
         ),
         ({"account": {}, "region": {"x": 1}}, "region is {'x': 1}, not a text"),
     ],

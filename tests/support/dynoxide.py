@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import (
         GlobalSecondaryIndexTypeDef,
         KeySchemaElementTypeDef,
-        ProjectionTypeDef,
     )
 
 REGION = "us-east-1"
@@ -184,14 +183,8 @@ def client(endpoint: str) -> DynamoDBClient:
     return boto3.client("dynamodb", endpoint_url=endpoint, region_name=REGION, config=config)
 
 
-def create_table(
-    dynamodb: DynamoDBClient, name: str | None = None, *, replica: bool = False
-) -> str:
+def create_table(dynamodb: DynamoDBClient, name: str | None = None) -> str:
     """Create a table as the stack would; names under 11 characters break its stream's ids."""
-    more: list[GlobalSecondaryIndexTypeDef] = []
-    if replica:
-        projection: ProjectionTypeDef = {"ProjectionType": "ALL"}
-        more = [{"IndexName": "Replica", "KeySchema": _key(""), "Projection": projection}]
     name = name or f"daicho-{uuid.uuid4().hex}"
     dynamodb.create_table(
         TableName=name,
@@ -202,7 +195,6 @@ def create_table(
             _index("GSI1", {"ProjectionType": "ALL"}),
             _index("GSI2", {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["copy"]}),
             _index("GSI3", {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["total"]}),
-            *more,
         ],
         StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
     )

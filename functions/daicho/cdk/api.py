@@ -256,7 +256,7 @@ class Api(Construct):
         identity = settings.identity
         access_log = {
             **ACCESS_LOG,
-            "subject": f"$context.authorizer.claims.{identity.subject_claim}",
+            "subject": "$context.authorizer.claims.sub",
             "tenant": f"$context.authorizer.claims.{identity.tenant_claim}",
             "stage": settings.stage,
             "service": "api",

@@ -12,7 +12,6 @@ from daicho.runtime.token_claims import (
     GROUPS_CLAIM,
     MACHINE_ROLES_CLAIM,
     ROLE,
-    SUBJECT_CLAIM,
     TENANT,
     TENANT_CLAIM,
 )
@@ -82,7 +81,6 @@ class CognitoPool:
 
     tenant_claim: str = TENANT_CLAIM
     groups_claim: str = GROUPS_CLAIM
-    subject_claim: str = SUBJECT_CLAIM
     access_tokens: bool = False
     machines: tuple[Machine, ...] = ()
 
@@ -103,11 +101,10 @@ class CognitoPool:
                 f"tenant_claim is {self.tenant_claim!r}; in a user pool it is custom: and up to 20 "
                 "letters, digits and underscores"
             )
-        yield from _list_wrong_claims(self, "groups_claim", "subject_claim")
+        yield from _list_wrong_claims(self, "groups_claim")
         yield from _find_shared_claim(self)
-        for field in ("groups_claim", "subject_claim"):
-            if (name := getattr(self, field)) in WRITABLE_CLAIMS:
-                yield f"{field} is {name!r}, which users can change; choose another claim"
+        if (name := self.groups_claim) in WRITABLE_CLAIMS:
+            yield f"groups_claim is {name!r}, which users can change; choose another claim"
         names = [machine.name for machine in self.machines]
         for machine in self.machines:
             yield from machine.list_problems()
@@ -135,7 +132,6 @@ class OwnIssuer:
     audience: tuple[str, ...]
     tenant_claim: str
     groups_claim: str
-    subject_claim: str = SUBJECT_CLAIM
     console_client: str | None = None
     authorize_url: str | None = None
     token_url: str | None = None
@@ -169,7 +165,7 @@ class OwnIssuer:
             yield "audience is empty: name what the tokens for this API have as aud or client_id"
         if len(self.audience) > MAX_AUDIENCES:
             yield f"audience has {len(self.audience)} entries; API Gateway takes {MAX_AUDIENCES}"
-        yield from _list_wrong_claims(self, "tenant_claim", "groups_claim", "subject_claim")
+        yield from _list_wrong_claims(self, "tenant_claim", "groups_claim")
         yield from _find_shared_claim(self)
 
     def _list_console_problems(self) -> Iterator[str]:
@@ -195,7 +191,6 @@ def name_claims(identity: Identity) -> dict[str, str]:
     return {
         "TENANT_CLAIM": identity.tenant_claim,
         "GROUPS_CLAIMS": " ".join(identity.groups_claims),
-        "SUBJECT_CLAIM": identity.subject_claim,
     }
 
 
@@ -265,7 +260,7 @@ def list_custom_domain_problems(
         yield f"hosted_zone_id is {zone!r}, which is not a hosted zone ID"
 
 
-CLAIM_OPTIONS = ("tenant_claim", "groups_claim", "subject_claim")
+CLAIM_OPTIONS = ("tenant_claim", "groups_claim")
 ISSUER_OPTIONS = ("issuer", "audience")
 POOL_OPTIONS = ("access_tokens", "machines")
 

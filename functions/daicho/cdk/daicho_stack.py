@@ -121,7 +121,7 @@ class Daicho(Construct):
         catalog = ArchiveCatalog(self, "Catalog", ledger=ledger, shared=shared)
         self.http_api, self.api_url = parts.api.http, parts.api.url
         functions = [*parts.functions, *([trigger] if trigger else [])]
-        _order_updates(release, parts, functions, settings.rebuild_units or 0)
+        _order_updates(release, parts, functions)
         watched = {python.name: python.function for python in functions}
         # A release that fails ends the deployment, which says why: it needs no alarm.
         released = {release.python.name: release.python.function}
@@ -241,9 +241,7 @@ class _Parts:
         return [*own, self.ops, *self.scheduled.values(), *(path.python for path in self.events)]
 
 
-def _order_updates(
-    release: Release, parts: _Parts, functions: Sequence[PythonFunction], rebuild_units: int
-) -> None:
+def _order_updates(release: Release, parts: _Parts, functions: Sequence[PythonFunction]) -> None:
     """Let CloudFormation update the stream consumers before the API.
 
     Otherwise an item that the new API writes could reach an old consumer, which cannot process it,
@@ -258,7 +256,7 @@ def _order_updates(
     rollup = parts.scheduled["rollup"].function
     rollup.node.add_dependency(parts.projector, parts.redrive)
     subscribers = [path.python for path in parts.events if isinstance(path, SubscriberPath)]
-    finish = release.add_finish(parts.machine, rebuild_units)
+    finish = release.add_finish(parts.machine)
     for python in (parts.api.python, *subscribers):
         python.function.node.add_dependency(release.open)
         finish.node.add_dependency(python.function)

@@ -49,6 +49,8 @@ RETENTION = {
 }
 """Days of logs that CloudWatch can keep, of those that a stage may ask for."""
 
+REBUILD_UNITS = 500
+"""Write units a second of a rebuild that a deployment or the sweep starts."""
 LINEAGE_BYTES = 4
 MAX_REQUEST_BURST = 5_000
 """The quota of an account. Source: "Quotas for HTTP APIs", API Gateway Developer Guide."""
@@ -78,13 +80,8 @@ class Settings:
     ``name``: the project, which begins all names that must be unique in an account.
     ``retain``: data outlives the stack, and the table, the users and the stack are protected from
     deletion. ``warm_throughput``: bought by an option of the deployment only, as it is paid each
-    time that a table is created with it. ``replica_index``: a fourth index with the table's own
-    keys and all attributes, for reading much without touching the table; it doubles every write.
+    time that a table is created with it.
     ``log_days``: of all logs, also of the access logs, which name clients' addresses.
-    ``dirty_shards``: the number of partitions of GSI2 for the dirty marks of tallies.
-    ``rebuild_units``: write units a second of a rebuild, which a deployment starts if it needs one,
-    and the sweep if an older item was found; None starts none.
-    ``verify_percent``: the share of the table that is verified each day, never at stage local.
     ``project_window_seconds``: how long Lambda collects records before it invokes the projector,
     if there are fewer than a batch. Each second makes searches and totals a second older, and
     writes of totals fewer. ``console``: the API serves the console.
@@ -101,7 +98,7 @@ class Settings:
     its own, if anything is published.
     ``alarm_email``, ``alarm_topic``: whom alarms notify, an address and the ARN of an existing SNS
     topic; both may be given. The topic `NO_TOPIC` means that something else reads the states of
-    the alarms. ``runbook_url``: the page that the description of each alarm links to.
+    the alarms.
     ``concurrency_quota``: the account's quota of concurrent executions.
     ``backup_vault``: the ARN of a backup vault in another Region, which gets a copy of the stores
     each day (ADR 0190). ``table_stream``: the ARN of the stream of a restored table, which the
@@ -114,12 +111,8 @@ class Settings:
     name: str = "Daicho"
     retain: bool
     warm_throughput: bool = False
-    replica_index: bool = False
     customer_managed_key: bool = False
     log_days: int
-    dirty_shards: int = 16
-    rebuild_units: int | None = 500
-    verify_percent: int = 1
     project_window_seconds: int = 1
     console: bool = True
     requests_per_second: int
@@ -138,7 +131,6 @@ class Settings:
     event_bus: str | None = None
     alarm_email: str | None = None
     alarm_topic: str | None = None
-    runbook_url: str = "docs/how-to/respond-to-alarms.md"
     concurrency_quota: int = 1_000
     backup_vault: str | None = None
     table_stream: str | None = None
@@ -192,6 +184,16 @@ class Settings:
     def retirement_seconds(self) -> int | None:
         """How long an instance is kept after its successor became complete; None: not at all."""
         return None if self.is_local else RETIREMENT_S
+
+    @property
+    def dirty_shards(self) -> int:
+        """The number of partitions of GSI2 for the dirty marks of tallies."""
+        return 1 if self.is_local else 16
+
+    @property
+    def verify_percent(self) -> int:
+        """The share of the table that is verified each day."""
+        return 0 if self.is_local else 1
 
     @property
     def scan_units(self) -> int:
@@ -317,9 +319,9 @@ class Settings:
 
         - ``account`` and ``region``: both or neither. Without them the credentials of the
           deployment decide.
-        - ``replica_index``, ``console`` and ``warm_throughput``: true or false.
+        - ``console`` and ``warm_throughput``: true or false.
         - ``cors_origins``: separated by commas.
-        - ``alarm_email``, ``alarm_topic``, ``runbook_url``, ``project_window_seconds``,
+        - ``alarm_email``, ``alarm_topic``, ``project_window_seconds``,
           ``domain_name``, ``certificate_arn``, ``hosted_zone_id``, ``backup_vault``,
           ``table_stream``, ``event_bus``, and those of `read_identity`.
         - At stage local: ``local_layer``, ``local_ledger`` and ``api_url``, which are required,
@@ -342,8 +344,7 @@ class Settings:
         options: dict[str, Any] = {name: context.read_text(name) for name in texts}
         missing = [name for name in local if stage == "local" and not context(name)]
         context.wrong += [f"stage local needs {', '.join(missing)}: {LOCALLY}"] if missing else []
-        for name in ("replica_index", "warm_throughput"):
-            options[name] = context.read_boolean(name)
+        options["warm_throughput"] = context.read_boolean("warm_throughput")
         options["console"] = context.read_boolean("console", default=True)
         name, default = "project_window_seconds", STAGES[stage].project_window_seconds
         options[name] = context.read_seconds(name, default=default)
@@ -355,7 +356,6 @@ class Settings:
                 context.wrong.append(f"{name} is for stage local only")
         if bool(options["account"]) != bool(options["region"]):
             context.wrong.append("account and region go together")
-        options["runbook_url"] = context.read_text("runbook_url") or STAGES[stage].runbook_url
         settings = replace(STAGES[stage], **options)
         wrong = [*context.wrong, *context.list_misspelt(), *settings._list_problems()]
         if wrong:
@@ -368,7 +368,6 @@ STAGES = {
         stage="local",
         retain=False,
         log_days=1,
-        dirty_shards=1,
         project_window_seconds=0,
         requests_per_second=1_000,
     ),

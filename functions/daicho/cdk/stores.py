@@ -65,15 +65,9 @@ class DaichoTable(Construct):
         of_index = _warm(*WARM_INDEX) if settings.warm_throughput else None
         indexes = [
             _index("GSI1", of_index),
-            _index("GSI2", of_index, attributes=["copy"]),
-            _index("GSI3", of_index, attributes=["total"]),
+            _index("GSI2", of_index, ["copy"]),
+            _index("GSI3", of_index, ["total"]),
         ]
-        if settings.replica_index:
-            # A copy of the table as an index: its keys and all attributes, with a short delay. Its
-            # capacity must equal that of the table, or the table's writes wait for it. Source:
-            # "Using global secondary indexes to create an eventually consistent replica", Amazon
-            # DynamoDB Developer Guide.
-            indexes.append(_index("Replica", of_table, keys=""))
         table = self.table = dynamodb.TableV2(
             self,
             "Table",
@@ -117,20 +111,14 @@ class DaichoTable(Construct):
 def _index(
     name: str,
     warm: dynamodb.WarmThroughput | None,
-    *,
     attributes: list[str] | None = None,
-    keys: str | None = None,
 ) -> dynamodb.GlobalSecondaryIndexPropsV2:
-    """An index of all attributes, or of the keys and a few ``attributes``.
-
-    ``keys``: how the names of its keys begin; by default with its own name.
-    """
+    """An index of all attributes, or of the keys and a few ``attributes``."""
     kinds = dynamodb.ProjectionType
-    prefix = name if keys is None else keys
     return dynamodb.GlobalSecondaryIndexPropsV2(
         index_name=name,
-        partition_key=_key(f"{prefix}PK"),
-        sort_key=_key(f"{prefix}SK"),
+        partition_key=_key(f"{name}PK"),
+        sort_key=_key(f"{name}SK"),
         projection_type=kinds.INCLUDE if attributes else kinds.ALL,
         non_key_attributes=attributes,
         warm_throughput=warm,

@@ -176,7 +176,6 @@ def _read_claim_names(environ: Mapping[str, str]) -> ClaimNames:
     return ClaimNames(
         environ.get("TENANT_CLAIM") or COGNITO_CLAIMS.tenant,
         tuple(environ.get("GROUPS_CLAIMS", "").split()) or COGNITO_CLAIMS.groups,
-        environ.get("SUBJECT_CLAIM") or COGNITO_CLAIMS.subject,
     )
 
 

@@ -26,7 +26,6 @@ TENANT_CLAIM = "custom:tenant"
 GROUPS_CLAIM = "cognito:groups"
 MACHINE_ROLES_CLAIM = "custom:role"
 """A trigger cannot add a claim that begins with ``cognito:``, so machines have this one."""
-SUBJECT_CLAIM = "sub"
 """The claims of the stack's user pool by default."""
 
 
@@ -39,7 +38,6 @@ class ClaimNames:
 
     tenant: str = TENANT_CLAIM
     groups: tuple[str, ...] = (GROUPS_CLAIM, MACHINE_ROLES_CLAIM)
-    subject: str = SUBJECT_CLAIM
 
 
 COGNITO_CLAIMS = ClaimNames()
@@ -72,11 +70,7 @@ def add_claims(event: Mapping[str, Any], names: ClaimNames) -> dict[str, Any]:
     else:
         attributes = request.get("userAttributes") or {}
         # An access token has its subject and Cognito's groups already.
-        added = [
-            name
-            for name in (names.tenant, *names.groups, names.subject)
-            if name != SUBJECT_CLAIM and not name.startswith("cognito:")
-        ]
+        added = [n for n in (names.tenant, *names.groups) if not n.startswith("cognito:")]
         claims = {name: attributes[name] for name in added if attributes.get(name)}
     changes = {"accessTokenGeneration": {"claimsToAddOrOverride": claims}}
     return {**event, "response": {"claimsAndScopeOverrideDetails": changes}}

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 class HttpApi:
     """Answers requests; no error escapes. A subclass decides who may send them.
 
-    ``server``: the API's address. ``claim_names``: the claims of tenant, groups and subject.
+    ``server``: the API's address. ``claim_names``: the claims of tenant and groups.
     ``lineage``: see `HttpRequest`. ``bounds``: those of bodies.
     """
 

@@ -91,7 +91,7 @@ def test_a_load_is_published_on_request_and_what_follows_always(publishes: bool)
     deployment = MemoryDeployment(LEDGER)
     progress = LoadProgress("x", keys.render_instant(deployment.clock.now()))
     preparer = RowPreparer(deployment.table, LEDGER, "acme", Invoice, progress, publishes=publishes)
-    image = preparer.build_image(NumberedRow(1, 0, 1, {"id": "1", "number": "A-1"}))
+    image = preparer.build_image(NumberedRow(1, 0, {"id": "1", "number": "A-1"}))
     deployment.table.put(image)
     loaded = [("shop.invoice.created.v1", "1")] if publishes else []
     assert list_types(deployment) == loaded

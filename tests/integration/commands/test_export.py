@@ -29,7 +29,6 @@ from daicho_cli.export import (
 )
 from daicho_cli.main import app
 from tests.support.derived_state import items_of
-from tests.support.dynoxide import create_table
 from tests.support.sample_domains.documents import Article, Document, Manual
 from tests.support.sample_project import LEDGER
 
@@ -104,29 +103,6 @@ def test_an_entity_of_a_tenant_is_what_load_takes(
     assert ids(tmp_path / "b") == sorted(songs("other"))
 
 
-@pytest.mark.usefixtures("project")
-def test_from_the_replica_as_from_the_table(
-    dynamo: str, dynamodb: DynamoDBClient, tmp_path: Path
-) -> None:
-    name = create_table(dynamodb, replica=True)
-    fill(dynamodb, name)
-    where = ["--table", name, "--endpoint", dynamo, "--tenant", "acme"]
-    for raw in ([], ["--raw"]):
-        files = [tmp_path / f"{source}{len(raw)}" for source in ("table", "replica")]
-        for file, more in zip(files, ([], ["--replica"]), strict=True):
-            done = CliRunner().invoke(app, ["export", str(file), *where, *raw, *more])
-            assert done.exit_code == 0, done.output
-        one, other = (
-            sorted(json.dumps(each, sort_keys=True) for each in lines(file)) for file in files
-        )
-        assert one == other != []
-    both = CliRunner().invoke(
-        app, ["export", str(tmp_path / "x"), *where, "--replica", "--consistent"]
-    )
-    assert (both.exit_code, "not both" in both.output) == (1, True)
-    dynamodb.delete_table(TableName=name)
-
-
 def test_everything_that_lives_and_raw_everything_that_stands(
     daicho: Run, dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
 ) -> None:
@@ -139,7 +115,7 @@ def test_everything_that_lives_and_raw_everything_that_stands(
     assert ids(tmp_path / "plain") == sorted(
         [*songs("acme", 5), *songs("acme2", 5), "acme Message n"]
     )
-    assert daicho(tmp_path / "raw", "--raw", "--segments", "3", "--consistent").exit_code == 0
+    assert daicho(tmp_path / "raw", "--raw", "--segments", "3").exit_code == 0
     raw = [each["Item"] for each in lines(tmp_path / "raw")]
     assert len(raw) == 23
     assert sorted(raw, key=in_table) == sorted(items_of(dynamodb, table_name), key=in_table)

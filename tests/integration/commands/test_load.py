@@ -20,7 +20,7 @@ from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
 from daicho_cli.load.checkpoint import open_checkpoint, render_checkpoint_path
 from daicho_cli.load.loader import Loader
-from daicho_cli.load.rows import RowPreparer, read_rows
+from daicho_cli.load.rows import RowPreparer
 from daicho_cli.load.writers import BatchWriter, interleave_by_partition
 from daicho_cli.main import app
 from tests.support.derived_state import items_of
@@ -99,29 +99,6 @@ def test_bad_rows_are_put_aside_with_their_line(
     assert found["8"]["created_at"] == {"S": "2020-02-29T00:00:00.000000Z"}
 
 
-def test_an_array_knows_its_lines_too(daicho: Run, tmp_path: Path) -> None:
-    file = tmp_path / "artists.json"
-    file.write_text('\ufeff[\n {"id": "1", "name": "A"}, {"id": "2"},\n {"name":\n "B"},\n 4]\n')
-    rows = list(read_rows(file))
-    assert [(row.line, row.end_line, bool(row.values)) for row in rows] == [
-        (2, 2, True),
-        (2, 2, True),
-        (3, 4, True),
-        (5, 5, False),
-    ]
-    for begin in range(1, 4):
-        before = rows[begin - 1]
-        assert list(read_rows(file, before.end, before.end_line)) == rows[begin:]
-    result = daicho("Artist", file)
-    assert "2 items loaded, 2 rejected" in result.output
-    for text in ("[]", " [ ] ", ""):
-        file.write_text(text)
-        assert list(read_rows(file)) == []
-    for text in ('[{"id": "1"}', '[{"id": "1"} {"id": "2"}]', "[,]", '[{"id": "1"}] x'):
-        file.write_text(text)
-        assert list(read_rows(file))[-1].problem.startswith("not JSON")
-
-
 def test_rows_of_one_partition_are_spread() -> None:
     items: list[Image] = [
         {"PK": {"S": pk}, "SK": {"S": f"{number}"}} for pk in "abc" for number in range(3)
@@ -180,9 +157,8 @@ def test_a_load_that_was_cut_off_goes_on(
     assert [json.loads(line)["line"] for line in aside] == list(range(1, 301, 3))
 
 
-@pytest.mark.parametrize("is_array", [False, True])
 def test_rows_with_numbers_that_would_change_are_rejected_as_they_are(
-    dynamodb: DynamoDBClient, table_name: str, tmp_path: Path, is_array: bool
+    dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
 ) -> None:
     texts = (
         '{"title":"a","artist":"x","released":1e400}',
@@ -192,9 +168,8 @@ def test_rows_with_numbers_that_would_change_are_rejected_as_they_are(
         '{"id":"50%","title":"e","artist":"x","released":1977}',
         '{"id":"who?","title":"f","artist":"x","released":1977}',
     )
-    file = tmp_path / ("songs.json" if is_array else "songs.ndjson")
-    joined = ",\n".join(texts)
-    file.write_text(f"[{joined}]" if is_array else "\n".join(texts), encoding="utf-8")
+    file = tmp_path / "songs.ndjson"
+    file.write_text("\n".join(texts), encoding="utf-8")
     state = loader(Table(dynamodb, table_name), file, Song).run()
     lines = Path(f"{file}.rejected.ndjson").read_text().splitlines()
     rejected = [json.loads(line, parse_constant=pytest.fail) for line in lines]

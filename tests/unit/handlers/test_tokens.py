@@ -102,12 +102,12 @@ def test_a_user_without_a_tenant_gets_none() -> None:
 
 
 def test_claims_of_other_names_are_added_unless_cognito_sets_them() -> None:
-    names = {"TENANT_CLAIM": "custom:org", "GROUPS_CLAIMS": "custom:team", "SUBJECT_CLAIM": "email"}
+    names = {"TENANT_CLAIM": "custom:org", "GROUPS_CLAIMS": "custom:team"}
     handler = tokens.build({**ENVIRONMENT, **names})
-    attributes = {"sub": "s", "custom:org": "acme", "custom:team": "staff", "email": "a@b.c"}
+    attributes = {"sub": "s", "custom:org": "acme", "custom:team": "staff"}
     answer = handler(read_event("user", userAttributes=attributes), Context())
     access = answer["response"]["claimsAndScopeOverrideDetails"]["accessTokenGeneration"]
-    expected = {"custom:org": "acme", "custom:team": "staff", "email": "a@b.c"}
+    expected = {"custom:org": "acme", "custom:team": "staff"}
     assert access["claimsToAddOrOverride"] == expected
     machine = handler(read_event("machine"), Context())
     access = machine["response"]["claimsAndScopeOverrideDetails"]["accessTokenGeneration"]

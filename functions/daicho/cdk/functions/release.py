@@ -11,6 +11,7 @@ from constructs import Construct
 
 from daicho.cdk.functions import grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources, forbid_retries
+from daicho.cdk.settings import REBUILD_UNITS
 from daicho.plan import Ledger
 
 # All that Lambda gives: heartbeats wait for a projector that is late.
@@ -67,11 +68,10 @@ class Release(Construct):
         self.open.node.add_dependency(self.check)
         self.source = self.check.get_att_string(SOURCE)
 
-    def add_finish(self, state_machine: str, rate: int) -> CustomResource:
+    def add_finish(self, state_machine: str) -> CustomResource:
         """The step after the API: it starts a rebuild of what the release changes.
 
-        ``state_machine``: the ARN of the state machine of jobs. ``rate``: write units a second; 0
-        starts none.
+        ``state_machine``: the ARN of the state machine of jobs.
         """
         # Not in the role's own policy: the machine's function is updated after ``check``, which
         # needs that policy.
@@ -86,7 +86,7 @@ class Release(Construct):
                 )
             ],
         )
-        step = self._create_step("finish", Machine=state_machine, Rate=str(rate))
+        step = self._create_step("finish", Machine=state_machine, Rate=str(REBUILD_UNITS))
         step.node.add_dependency(policy, self.open)
         return step
 

@@ -20,7 +20,7 @@ from daicho.cdk.functions.python_function import (
     build_invoker_role,
     forbid_retries,
 )
-from daicho.cdk.settings import Settings
+from daicho.cdk.settings import REBUILD_UNITS, Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +56,7 @@ def _rollup(settings: Settings) -> dict[str, str]:
 
 
 def _sweep(settings: Settings) -> dict[str, str]:
-    percent = 0 if settings.is_local else settings.verify_percent
-    numbers = {"REBUILD_UNITS": settings.rebuild_units, "VERIFY_PERCENT": percent}
+    numbers = {"REBUILD_UNITS": REBUILD_UNITS, "VERIFY_PERCENT": settings.verify_percent}
     return {name: str(number) for name, number in numbers.items() if number}
 
 

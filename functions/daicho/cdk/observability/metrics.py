@@ -26,7 +26,7 @@ from daicho.runtime.metrics import SHARED_SERVICE
 FIVE_MINUTES = Duration.minutes(5)
 HOUR = Duration.hours(1)
 FUNCTION_ERRORS = "FunctionErrors"
-INDEX_TITLES = {"GSI1": "edges", "GSI2": "postings", "GSI3": "rankings", "Replica": "replica"}
+INDEX_TITLES = {"GSI1": "edges", "GSI2": "postings", "GSI3": "rankings"}
 """What alarms and the dashboard call the indexes of the table."""
 
 
@@ -147,12 +147,9 @@ class StackMetrics:
         A throttled index makes the writes of the table wait. Throttled rankings need shards
         (``Aggregate(..., shards=)``).
         """
-        indexes = [
-            name for name in INDEX_TITLES if name != "Replica" or self.settings.replica_index
-        ]
         places = {
             "table": {},
-            **{INDEX_TITLES[name]: {"GlobalSecondaryIndexName": name} for name in indexes},
+            **{title: {"GlobalSecondaryIndexName": name} for name, title in INDEX_TITLES.items()},
         }
         return {
             f"{title} {kind}": self._get_of_table(f"{kind.capitalize()}ThrottleEvents", dimensions)

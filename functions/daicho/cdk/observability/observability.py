@@ -128,7 +128,7 @@ class Observability(Construct):
         build_dashboard(self, metrics)
 
     def _add_alarm(self, props: AlarmProps) -> cloudwatch.Alarm:
-        link = f"{self._settings.runbook_url}#{props.anchor}"
+        link = f"docs/how-to/respond-to-alarms.md#{props.anchor}"
         return cloudwatch.Alarm(
             self,
             props.construct_id,

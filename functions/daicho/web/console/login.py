@@ -30,7 +30,7 @@ def make_config(
         "logout": settings.get("logout") or None,
         "revoke": settings.get("revoke") or None,
         "claims": {
-            "subject": claims.subject,
+            "subject": "sub",
             "tenant": claims.tenant,
             "groups": [*claims.groups],
         },

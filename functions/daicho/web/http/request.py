@@ -245,7 +245,7 @@ class HttpRequest:
         Raises:
             HttpError: 403, it is not well-formed Unicode.
         """
-        subject = str(self.claims.get(self.claim_names.subject) or "")
+        subject = str(self.claims.get("sub") or "")
         try:
             subject.encode()
         except UnicodeEncodeError as error:
