@@ -56,6 +56,7 @@ class ExportSelection:
     tenant: str | None = None
     entities: tuple[str, ...] = ()
     raw: bool = False
+    consistent: bool = False
 
     @property
     def scan(self) -> Scan:
@@ -77,6 +78,7 @@ class ExportSelection:
             filter=" AND ".join(conditions) or None,
             names=names,
             values=values,
+            consistent=self.consistent,
         )
 
 
@@ -322,6 +324,9 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
             min=1, max=10_000, help="The number of segments of the scan, fixed at the start."
         ),
     ] = 64,
+    consistent: Annotated[
+        bool, typer.Option("--consistent", help="Read strongly consistent, at twice the units.")
+    ] = False,
     again: Annotated[bool, typer.Option("--again", help="Start again from the beginning.")] = False,
 ) -> None:
     """Export items into FILE, one item a line.
@@ -330,7 +335,7 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     export is not a snapshot: an item that is written during the export may be in it or not.
     """
     try:
-        selection = _parse_selection(tenant, entity or [], raw)
+        selection = _parse_selection(tenant, entity or [], raw, consistent)
         connection = Connection.find(table, endpoint, stack)
         exporter = _open_exporter(
             file, connection, selection, parallelism, segments, RateLimiter(rate), again
@@ -359,10 +364,12 @@ def export(  # noqa: PLR0913, PLR0917  # the command's options
     )
 
 
-def _parse_selection(tenant: str | None, entities: list[str], raw: bool) -> ExportSelection:
+def _parse_selection(
+    tenant: str | None, entities: list[str], raw: bool, consistent: bool
+) -> ExportSelection:
     check_tenant(tenant)
     names = tuple(sorted({find_entity(name).__name__ for name in entities}))
-    return ExportSelection(tenant, names, raw)
+    return ExportSelection(tenant, names, raw, consistent)
 
 
 def _open_exporter(

@@ -115,7 +115,7 @@ def test_everything_that_lives_and_raw_everything_that_stands(
     assert ids(tmp_path / "plain") == sorted(
         [*songs("acme", 5), *songs("acme2", 5), "acme Message n"]
     )
-    assert daicho(tmp_path / "raw", "--raw", "--segments", "3").exit_code == 0
+    assert daicho(tmp_path / "raw", "--raw", "--segments", "3", "--consistent").exit_code == 0
     raw = [each["Item"] for each in lines(tmp_path / "raw")]
     assert len(raw) == 23
     assert sorted(raw, key=in_table) == sorted(items_of(dynamodb, table_name), key=in_table)
