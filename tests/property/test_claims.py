@@ -51,7 +51,7 @@ def read_roles(claim: object, token: object = None) -> frozenset[str]:
     event: dict[str, Any] = {"requestContext": {"authorizer": {"jwt": {"claims": {"g": claim}}}}}
     if token is not None:
         event["headers"] = {"authorization": f"Bearer {write_token({'g': token})}"}
-    return HttpRequest(event, ClaimNames("t", ("g",), "s")).roles
+    return HttpRequest(event, ClaimNames("t", ("g",))).roles
 
 
 def list_named(value: object) -> set[str]:

@@ -125,7 +125,7 @@ def test_every_option_that_is_named_exists() -> None:
 def test_an_unknown_option_is_found() -> None:
     block = "```\n.venv/bin/daicho plan \\\n  --stage dev --nothing  # --comment\n```\n"
     assert find_unknown_options(block) == ["daicho plan : --nothing"]
-    assert find_unknown_options("`daicho archive\nforget --due --since 1`") == [
+    assert find_unknown_options("`daicho archive\nforget --apply --since 1`") == [
         "daicho archive forget: --since"
     ]
 

@@ -15,12 +15,12 @@ LOGIN = {
 
 
 def test_the_page_reads_the_same_claims_as_the_api() -> None:
-    own = ClaimNames("https://acme.example/org", ("groups",), "email")
+    own = ClaimNames("https://acme.example/org", ("groups",))
     config, cognito = make_config(LOGIN, "t", own), make_config(LOGIN, "t", COGNITO_CLAIMS)
     assert config is not None
     assert cognito is not None
     assert config["claims"] == {
-        "subject": "email",
+        "subject": "sub",
         "tenant": "https://acme.example/org",
         "groups": ["groups"],
     }

@@ -17,7 +17,7 @@ from daicho.web.http.request import (
 )
 from tests.support.api_client import flatten_claim, flatten_claims, write_token
 
-OWN = ClaimNames("https://acme.example/org", ("groups",), "email")
+OWN = ClaimNames("https://acme.example/org", ("groups",))
 
 
 def make_request(claims: object, names: ClaimNames = COGNITO_CLAIMS) -> HttpRequest:
@@ -47,7 +47,7 @@ def read_roles(
         "headers": {"Authorization": header or f"Bearer {write_token({name: value})}"},
         "requestContext": {"authorizer": {"jwt": {"claims": claims}}},
     }
-    return set(HttpRequest(event, ClaimNames("t", (name,), "s")).roles)
+    return set(HttpRequest(event, ClaimNames("t", (name,))).roles)
 
 
 @pytest.mark.parametrize(
@@ -184,10 +184,10 @@ def test_a_role_is_a_whole_group() -> None:
         assert make_request_with_token({"cognito:groups": groups}).roles == set(groups)
 
 
-def test_tenant_and_subject_come_from_the_named_claims_alone() -> None:
-    claims = {OWN.tenant: "acme", "email": "a@b.c", "sub": "s", "custom:tenant": "globex"}
+def test_the_tenant_comes_from_the_named_claim_alone() -> None:
+    claims = {OWN.tenant: "acme", "sub": "s", "custom:tenant": "globex"}
     own, cognito = make_request(claims, OWN), make_request(claims)
-    assert (own.tenant, own.user) == ("acme", "a@b.c")
+    assert (own.tenant, own.user) == ("acme", "s")
     assert (cognito.tenant, cognito.user) == ("globex", "s")
 
 
