@@ -51,7 +51,7 @@ COUNTED_INVOCATIONS = '("before-call.lambda", _ms_add_invoke_depth)'
 SECONDS_BETWEEN_READS = 0.05
 """How often a stream is read while records follow each other; Lambda reads it every 0.25 s."""
 SECONDS_BETWEEN_LOOKS = 0.005
-"""How long a write that follows another waits until the readers are told of it."""
+"""How long a write that follows another waits until its readers look for it."""
 CODES = 3
 """How many versions of the functions' code are kept at a start."""
 REFUSAL = json.dumps(
