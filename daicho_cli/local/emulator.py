@@ -135,7 +135,7 @@ def read_streams_apart(mappings: Any) -> None:
 
     MiniStack has one thread, which waits for one function after the other. Here each mapping has a
     thread. Records that follow each other share an invocation; the first record after a pause is
-    delivered at once.
+    delivered at once, or after the batching window of the mapping, which MiniStack ignores.
     """
     poll: Callable[[], bool] = mappings._poll_dynamodb_streams
     list_all: Callable[[], Any] = mappings._iter_all_esms
@@ -146,7 +146,7 @@ def read_streams_apart(mappings: Any) -> None:
         own = getattr(this_thread, "mapping", None)
         return [each for each in list_all() if own in (None, each[-1]["UUID"])]
 
-    def read(mapping: str) -> None:
+    def read(mapping: str, window_s: int) -> None:
         this_thread.mapping = mapping
         read_at = 0.0
         while True:
@@ -154,7 +154,7 @@ def read_streams_apart(mappings: Any) -> None:
             looks[mapping].clear()
             is_read = True
             while is_read:
-                time.sleep(max(0.0, read_at + SECONDS_BETWEEN_READS - time.monotonic()))
+                time.sleep(window_s or max(0.0, read_at + SECONDS_BETWEEN_READS - time.monotonic()))
                 read_at = time.monotonic()
                 try:
                     is_read = poll()
@@ -163,11 +163,12 @@ def read_streams_apart(mappings: Any) -> None:
                     is_read = False
 
     def look_again() -> bool:
-        for mapping in [each[-1]["UUID"] for each in list_all()]:
-            if mapping not in looks:
-                looks[mapping] = threading.Event()
-                threading.Thread(target=read, args=(mapping,), daemon=True).start()
-            looks[mapping].set()
+        for *_, mapping in list_all():
+            id, window_s = mapping["UUID"], mapping.get("MaximumBatchingWindowInSeconds") or 0
+            if id not in looks:
+                looks[id] = threading.Event()
+                threading.Thread(target=read, args=(id, window_s), daemon=True).start()
+            looks[id].set()
         return False
 
     mappings._iter_all_esms = list_own

@@ -135,7 +135,7 @@ def build_projector(scope: Construct, *, ledger: Ledger, shared: SharedResources
 ARCHIVER_BATCH = 10_000
 
 
-# Somebody waits for an event.
+# Somebody waits for an event, and nobody for the work of each record alone.
 EVENT_WINDOW_S = 1
 
 
@@ -158,9 +158,7 @@ def build_archiver(
         patterns=archive_filters(
             ledger.archived_types, emulated=settings.is_local, published=published
         ),
-        batches=BatchLimits(
-            ARCHIVER_BATCH, Duration.seconds(min(window, EVENT_WINDOW_S) if events else window)
-        ),
+        batches=BatchLimits(ARCHIVER_BATCH, Duration.seconds(EVENT_WINDOW_S if events else window)),
     )
     allow_sending(consumer.python, events)
     return consumer

@@ -114,11 +114,12 @@ class Mappings:
     def __init__(self) -> None:
         self.read: list[tuple[str, float]] = []
         self.waiting = threading.Semaphore(0)
-        self.records = {"slow": 2, "quick": 3}
+        self.records = {"slow": 2, "quick": 3, "gathers": 1}
 
-    def _iter_all_esms(self) -> Iterator[tuple[str, str, dict[str, str]]]:
-        for name in ("slow", "quick"):
-            yield "000000000000", "us-east-1", {"UUID": name}
+    def _iter_all_esms(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        for name, window in (("slow", 0), ("quick", 0), ("gathers", 1)):
+            mapping = {"UUID": name, "MaximumBatchingWindowInSeconds": window}
+            yield "000000000000", "us-east-1", mapping
 
     def _poll_dynamodb_streams(self) -> bool:
         own = [mapping["UUID"] for *_, mapping in self._iter_all_esms()]
@@ -135,6 +136,7 @@ class Mappings:
 def test_each_reader_of_a_stream_waits_for_its_own_function_alone() -> None:
     mappings = Mappings()
     read_streams_apart(mappings)
+    began = time.monotonic()
     assert mappings._poll_dynamodb_streams() is False  # the thread that looks never waits
     wait_until(lambda: len(mappings.read) == 3)
     names, times = zip(*mappings.read, strict=True)
@@ -145,7 +147,8 @@ def test_each_reader_of_a_stream_waits_for_its_own_function_alone() -> None:
     mappings.records["quick"] = 1
     time.sleep(SECONDS_BETWEEN_READS)
     mappings._poll_dynamodb_streams()
-    wait_until(lambda: len(mappings.read) == 6)
+    wait_until(lambda: len(mappings.read) == 7)
+    assert all(at - began >= 1 for name, at in mappings.read if name == "gathers")
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
