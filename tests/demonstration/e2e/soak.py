@@ -115,6 +115,11 @@ class Load:
         for thread in self._threads:
             thread.join()
 
+    def close(self) -> None:
+        """Close all connections."""
+        for each in (self._api, self.s3, self.cognito, self.dynamodb):
+            each.close()
+
     def is_answered(self) -> bool:
         """Whether a read over HTTP is answered."""
         try:
@@ -228,7 +233,11 @@ class Soak:
                     self._events.pop(0)[1]()
         finally:
             self.load.stop()
-            self._log.close()
+
+    def close(self) -> None:
+        """Close all connections, and the log."""
+        self.load.close()
+        self._log.close()
 
     def _kill_once(self) -> None:
         expiry = start_command(self.instance, self._log, "expire", "--days", str(DAYS))
@@ -530,6 +539,7 @@ def main() -> int:
         except subprocess.CalledProcessError as error:
             say(f"{error}: see {instance.logs / 'soak.log'}")
         finally:
+            soak.close()
             (lifecycle.down if missed else lifecycle.reset)(instance, say)
     return int(missed > 0)
 

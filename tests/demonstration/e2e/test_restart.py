@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import closing
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -10,7 +13,12 @@ import pytest
 from daicho_cli.local import lifecycle, server
 from daicho_cli.local.environment import REGION
 from daicho_cli.local.instance import LocalInstance
-from tests.e2e.api import TIMEOUT, eventually, everything, kill
+from tests.demonstration.e2e.delivery import delivered, roll_up
+from tests.demonstration.e2e.soak import TENANT, Soak
+from tests.e2e.api import TIMEOUT, client, eventually, everything, kill
+from tests.e2e.verified import Verified
+
+KILLS, SECONDS_OF_LOAD = 2, 4
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
@@ -42,9 +50,34 @@ def test_an_end_loses_neither_data_nor_a_stream_record(
         assert [artist["id"] for artist in found] == [f"undelivered-{end}"]
 
 
+def test_kills_under_load_lose_nothing(place: LocalInstance | None, stack: dict[str, Any]) -> None:
+    """The short form of ``make soak``."""
+    if place is None:
+        pytest.skip("it kills the local AWS, and this one is somebody's own")
+    fixed: Any = SimpleNamespace(project=place.project)  # no declaration changes
+    with closing(Soak(fixed, place, seed=1)) as soak:
+        soak.load.start()
+        try:
+            for _ in range(KILLS):
+                time.sleep(SECONDS_OF_LOAD)
+                kill(place)
+                server.start(place)
+        finally:
+            soak.load.stop()
+        assert all(soak.load.acknowledged.values())
+        with client(stack, TENANT) as api:
+            delivered(api)
+        roll_up(stack)
+        lost = eventually(soak.count_lost, lambda lost: not any(lost.values()))
+        assert not any(lost.values()), lost
+    ledger = place.project.load_ledger()
+    verified = eventually(lambda: Verified(stack, ledger), lambda one: not one.wrong())
+    assert verified.wrong() == []
+
+
 def _switch_projector(place: LocalInstance, stack: dict[str, Any], *, on: bool) -> None:
-    client = place.session().client("lambda", endpoint_url=stack["endpoint"], region_name=REGION)
-    mappings = client.list_event_source_mappings(FunctionName=stack["functions"]["project"])
+    functions = place.session().client("lambda", endpoint_url=stack["endpoint"], region_name=REGION)
+    mappings = functions.list_event_source_mappings(FunctionName=stack["functions"]["project"])
     for mapping in mappings["EventSourceMappings"]:
-        client.update_event_source_mapping(UUID=mapping["UUID"], Enabled=on)
-    client.close()
+        functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=on)
+    functions.close()
