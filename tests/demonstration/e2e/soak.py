@@ -115,6 +115,11 @@ class Load:
         for thread in self._threads:
             thread.join()
 
+    def has_acknowledged_all(self) -> bool:
+        """Whether a write of each kind was acknowledged."""
+        made = self.acknowledged
+        return len(made) == len(self._threads) and all(made.values())
+
     def close(self) -> None:
         """Close all connections."""
         for each in (self._api, self.s3, self.cognito, self.dynamodb):

@@ -35,13 +35,21 @@ class RepairRaces(RepairEvents):
             self._run_and_judge("mended runaway")
 
     def remove_left_rows(self) -> None:
-        """A row that refuses every record is left when its item is deleted."""
+        """A row that refuses every record is left when its item is deleted.
+
+        The item may be created again, and its tombstones must accept that.
+        """
         self._settle()
         if row := self._pick_stored(lambda row: "GSI2PK" in row):
             self._change(row, {"seq": self._renumber(row, RUNAWAY)})
-            self._deployment.dynamodb.commit(parse_derived_partition(row["PK"]["S"]), None)
+            key = parse_derived_partition(row["PK"]["S"])
+            item = self._deployment.dynamodb.find(key)
+            self._deployment.dynamodb.commit(key, None)
             self._run(self._request)
             if any(self._remove_rows() for _ in range(MAX_STEPS)):
+                if self._choices.draw_bool(0.5):
+                    self._deployment.dynamodb.commit(key, item)
+                    self._handle_everything()
                 self._judge("left rows", are_removed=True)
 
     def mend_set_aside(self) -> None:

@@ -45,7 +45,7 @@ def test_limits_that_make_no_sense_are_named(limits: TenantLimits, problem: str)
 
 def test_by_default_a_tenant_may_send_half_of_what_a_stage_may() -> None:
     found = {name: stage.all_limits.default.requests for name, stage in STAGES.items()}
-    assert found == {"local": 500, "dev": 250, "prod": 5_000}
+    assert found == {"local": 500, "dev": 250, "trial": 250, "prod": 5_000}
 
 
 def test_a_stage_has_other_limits_for_some_tenants_and_for_all_others() -> None:
