@@ -21,6 +21,7 @@ from daicho.cdk.functions import grants
 from daicho.cdk.functions.python_function import PythonFunction, SharedResources
 from daicho.cdk.observability.observability import build_dashboard_address
 from daicho.cdk.settings import Settings
+from daicho.runtime.token_claims import SUBJECT_CLAIM
 
 TIMEOUT = Duration.seconds(29)
 """The gateway gives up after 30 seconds."""
@@ -256,7 +257,7 @@ class Api(Construct):
         identity = settings.identity
         access_log = {
             **ACCESS_LOG,
-            "subject": "$context.authorizer.claims.sub",
+            "subject": f"$context.authorizer.claims.{SUBJECT_CLAIM}",
             "tenant": f"$context.authorizer.claims.{identity.tenant_claim}",
             "stage": settings.stage,
             "service": "api",

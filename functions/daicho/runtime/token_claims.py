@@ -22,11 +22,13 @@ TENANT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}", re.ASCII)
 ROLE = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 """A machine's role, as a scope contains it."""
 
+SUBJECT_CLAIM = "sub"
+"""The claim that names the caller, of every issuer."""
 TENANT_CLAIM = "custom:tenant"
 GROUPS_CLAIM = "cognito:groups"
+"""The claims of the stack's user pool by default."""
 MACHINE_ROLES_CLAIM = "custom:role"
 """A trigger cannot add a claim that begins with ``cognito:``, so machines have this one."""
-"""The claims of the stack's user pool by default."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def add_claims(event: Mapping[str, Any], names: ClaimNames) -> dict[str, Any]:
     else:
         attributes = request.get("userAttributes") or {}
         # An access token has its subject and Cognito's groups already.
-        added = [n for n in (names.tenant, *names.groups) if not n.startswith("cognito:")]
+        added = [name for name in (names.tenant, *names.groups) if not name.startswith("cognito:")]
         claims = {name: attributes[name] for name in added if attributes.get(name)}
     changes = {"accessTokenGeneration": {"claimsToAddOrOverride": claims}}
     return {**event, "response": {"claimsAndScopeOverrideDetails": changes}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from daicho.runtime.token_claims import ClaimNames
+from daicho.runtime.token_claims import SUBJECT_CLAIM, ClaimNames
 
 SCOPE = "openid"
 OPERATOR_GROUP, ADMIN_GROUP = "operator", "admin"
@@ -30,7 +30,7 @@ def make_config(
         "logout": settings.get("logout") or None,
         "revoke": settings.get("revoke") or None,
         "claims": {
-            "subject": "sub",
+            "subject": SUBJECT_CLAIM,
             "tenant": claims.tenant,
             "groups": [*claims.groups],
         },

@@ -20,7 +20,7 @@ from urllib.parse import unquote, unquote_plus
 
 from daicho.declare.rules.caller import Caller
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.runtime.token_claims import COGNITO_CLAIMS, TENANT, ClaimNames
+from daicho.runtime.token_claims import COGNITO_CLAIMS, SUBJECT_CLAIM, TENANT, ClaimNames
 from daicho.web.http.preconditions import PRECONDITION_HEADERS, remove_lineage
 from daicho.web.http.problems import HttpError
 from daicho.web.schema import addresses
@@ -245,7 +245,7 @@ class HttpRequest:
         Raises:
             HttpError: 403, it is not well-formed Unicode.
         """
-        subject = str(self.claims.get("sub") or "")
+        subject = str(self.claims.get(SUBJECT_CLAIM) or "")
         try:
             subject.encode()
         except UnicodeEncodeError as error:
