@@ -101,12 +101,12 @@ class HeartbeatWatcher:
         """
         progress = HeartbeatProgress()
         try:
-            for number, pause in enumerate(chain(FIRST_PAUSES_S, repeat(INTERVAL_S))):
+            for look, pause in enumerate(chain(FIRST_PAUSES_S, repeat(INTERVAL_S))):
                 progress = retry(partial(self.check, run), retry_budget)
                 if progress.has_passed:
                     break
-                if number not in range(1, len(FIRST_PAUSES_S)):
-                    retry(partial(self.send, run, progress, number), retry_budget)
+                if look not in range(1, len(FIRST_PAUSES_S)):  # else the first round is on its way
+                    retry(partial(self.send, run, progress, look), retry_budget)
                 if not retry_budget.has_time_left:
                     break
                 left = retry_budget.remaining() - retry_budget.reserve

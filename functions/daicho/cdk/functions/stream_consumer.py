@@ -135,7 +135,7 @@ def build_projector(scope: Construct, *, ledger: Ledger, shared: SharedResources
 ARCHIVER_BATCH = 10_000
 
 
-# Somebody waits for an event, and nobody for the work of each record alone.
+# Somebody waits for an event.
 EVENT_WINDOW_S = 1
 
 

@@ -83,7 +83,7 @@ def _list_archive_graphs(metrics: StackMetrics) -> list[cloudwatch.GraphWidget]:
 
 
 def _list_function_graphs(metrics: StackMetrics) -> list[cloudwatch.GraphWidget]:
-    # Those with the most traffic or work: with this one more, a table with a replica has over 50.
+    # Those with the most traffic or work: the dashboard is free up to 50 metrics.
     functions = [(name, each) for name, each in metrics.functions.items() if name != "ops"]
     return [
         _graph("Errors", *(f.metric_errors(label=name) for name, f in functions)),
