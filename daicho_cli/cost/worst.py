@@ -107,7 +107,7 @@ class _Worst:
             operation.method,
             operation.path,
             str(variant) if variant.required else "",
-            min(read, bounds.read_units),
+            min(read + CLOSED_MARK_UNITS, bounds.read_units),
             min(written, bounds.write_units),
             requests,
             self._derive(derives=derives, is_one=variant.kind in _ONE_ITEM) if writes else 0,
@@ -125,10 +125,10 @@ class _Worst:
         return ROW_UNITS * self.bounds.derived_units * items if derives or not is_one else 0
 
     def _read_item(self, entity: type[Entity]) -> int:
-        """Read units of an item, of what its key is copied from, of its version, of a mark."""
+        """Read units of an item, of what its key is copied from, and of its version."""
         item = ceil(self.bounds.item_bytes / READ_UNIT_BYTES)
         copied = {spec.target for spec in entity.fields_.values() if spec.role == "copied"}
-        return item * (1 + len(copied) + 2 * bool(entity.versioned_)) + CLOSED_MARK_UNITS
+        return item * (1 + len(copied) + 2 * bool(entity.versioned_))
 
     def _change_item(self, entity: type[Entity], *, shows_item: bool) -> tuple[int, int, int]:
         """Units and requests of a transaction of an item and of the record of its key."""
