@@ -163,7 +163,8 @@ def read_streams_apart(mappings: Any) -> None:
                     is_read = False
 
     def look_again() -> bool:
-        for *_, mapping in list_all():
+        of_streams = (each[-1] for each in list_all() if "/stream/" in each[-1]["EventSourceArn"])
+        for mapping in of_streams:
             id, window_s = mapping["UUID"], mapping.get("MaximumBatchingWindowInSeconds") or 0
             if id not in looks:
                 looks[id] = threading.Event()

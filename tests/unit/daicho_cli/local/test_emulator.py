@@ -118,8 +118,10 @@ class Mappings:
 
     def _iter_all_esms(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
         for name, window in (("slow", 0), ("quick", 0), ("gathers", 1)):
-            mapping = {"UUID": name, "MaximumBatchingWindowInSeconds": window}
+            source = {"EventSourceArn": "arn:aws:dynamodb:us-east-1:0:table/t/stream/s"}
+            mapping = {"UUID": name, "MaximumBatchingWindowInSeconds": window, **source}
             yield "000000000000", "us-east-1", mapping
+        yield "000000000000", "us-east-1", {"UUID": "q", "EventSourceArn": "arn:aws:sqs:r:0:q"}
 
     def _poll_dynamodb_streams(self) -> bool:
         own = [mapping["UUID"] for *_, mapping in self._iter_all_esms()]
