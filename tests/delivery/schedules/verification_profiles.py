@@ -6,6 +6,9 @@ from daicho.testing.faults.code_versions import POISON_SOMETIMES
 from daicho.testing.schedules.profile import POISON
 from tests.delivery.schedules.sample_profile import sample_profile
 
+NOTHING_ELSE = dict.fromkeys(("abandon", "repeat", "rollup", "split", "load", "deploy"), (0,))
+"""The weights of events that a profile of one race leaves out."""
+
 VERIFICATION_PROFILES = (
     # One or two items change all the time, so that a suspect is often only late.
     sample_profile(
@@ -49,7 +52,7 @@ VERIFICATION_PROFILES = (
             "verify_rows": (60, 120),
             "write": (40, 80),
             "come_back": (10, 30),
-            **dict.fromkeys(("abandon", "repeat", "rollup", "split", "load", "deploy"), (0,)),
+            **NOTHING_ELSE,
         },
     ),
     sample_profile(
@@ -167,7 +170,7 @@ VERIFICATION_PROFILES = (
             "detached": (10,),
             "advance": (10,),
             "write": (10,),
-            **dict.fromkeys(("abandon", "repeat", "rollup", "split", "load", "deploy"), (0,)),
+            **NOTHING_ELSE,
         },
     ),
     # A batch is late where the flags and the journal of a run depend on it.
@@ -190,7 +193,7 @@ VERIFICATION_PROFILES = (
             "give_up_batch": (10,),
             "detached": (10,),
             "write": (10,),
-            **dict.fromkeys(("abandon", "repeat", "rollup", "split", "load", "deploy"), (0,)),
+            **NOTHING_ELSE,
         },
     ),
     # The archiver is late where what expired items keep depends on it.
@@ -211,7 +214,7 @@ VERIFICATION_PROFILES = (
             "archive_after_flags": (30,),
             "detached": (10,),
             "write": (10,),
-            **dict.fromkeys(("abandon", "repeat", "rollup", "split", "load", "deploy"), (0,)),
+            **NOTHING_ELSE,
         },
     ),
     # Items expire, are archived and restored, while what they keep is verified.
