@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import gc
 import hashlib
 import json
 import os
@@ -52,6 +53,10 @@ SECONDS_BETWEEN_READS = 0.05
 """How often a stream is read while records follow each other; Lambda reads it every 0.25 s."""
 SECONDS_BETWEEN_LOOKS = 0.005
 """How long a write that follows another waits until its readers look for it."""
+NEW_OBJECTS = 50_000, 20
+"""After how many new objects Python looks for cycles; at 700, it does so during each batch."""
+SECONDS_OF_TURN = 0.0005
+"""How long a thread runs while another waits. With Python's 5 ms, a page waits for ten turns."""
 CODES = 3
 """How many versions of the functions' code are kept at a start."""
 REFUSAL = json.dumps(
@@ -250,7 +255,9 @@ def main() -> None:
     sys.path.append(str(Path(__file__).parents[2]))
     from daicho_cli.local.durable_state import DurableState  # noqa: PLC0415
     from daicho_cli.local.fast_table import (  # noqa: PLC0415
+        handle_batches_last,
         index_expiries,
+        remember_indexes,
         remember_parsed_texts,
         remember_signatures,
     )
@@ -264,7 +271,9 @@ def main() -> None:
     services = (dynamodb, lambda_svc, s3, stepfunctions, cloudformation)
     journal = Journal(Path(persistence.STATE_DIR) / FILE)
     DurableState(journal, MiniStack(app, persistence, *services))
+    handle_batches_last(dynamodb)
     index_expiries(dynamodb)
+    remember_indexes(dynamodb)
     SortedPartitions(dynamodb)
     remember_parsed_texts(dynamodb, _dynamodb_keywords)
     remember_signatures(apigateway)
@@ -273,6 +282,8 @@ def main() -> None:
     mark_end_of_log(lambda_runtime)
     change_program(lambda_runtime, COUNTED_CALLS, COUNTED_INVOCATIONS)
     read_streams_apart(lambda_svc)
+    gc.set_threshold(*NEW_OBJECTS)
+    sys.setswitchinterval(SECONDS_OF_TURN)
     sys.argv[1:] = []
     app.main()
 

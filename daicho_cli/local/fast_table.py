@@ -1,8 +1,10 @@
-"""Makes MiniStack faster: an index of expiries; texts are parsed and signatures verified once."""
+"""Makes MiniStack faster: an index of expiries, texts that are read once, turns for batches."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -10,6 +12,11 @@ EXPIRED = "#ttl < :now"
 """The filter of the scan that the simulation of TTL sends: an index answers it, in one page."""
 TEXTS = 4_096
 """How many different expressions are remembered."""
+INSERT = re.compile(r"""INSERT INTO "[^"]+" VALUE \{(('[^']+': \?(, )?)+)\}""")
+"""An insert whose values are all parameters."""
+BATCHES = {"BatchExecuteStatement", "BatchWriteItem", "TransactWriteItems"}
+ROUNDS = 50
+"""How often the other requests are looked for before a batch, at most."""
 
 
 def index_expiries(dynamodb: Any) -> None:
@@ -73,7 +80,7 @@ def remember_parsed_texts(dynamodb: Any, keywords: Any) -> None:
     for module in (dynamodb, keywords):
         module._tokenize = _remember_list(module._tokenize)
     dynamodb._condition_syntax_error = _remember(dynamodb._condition_syntax_error)
-    parse = dynamodb._parse_partiql
+    parse = _remember_inserts(dynamodb)
     last: list[Any] = [None, None, None]
 
     def parse_once(statement: Any, parameters: Any) -> Any:
@@ -83,6 +90,69 @@ def remember_parsed_texts(dynamodb: Any, keywords: Any) -> None:
         return last[2]
 
     dynamodb._parse_partiql = parse_once
+
+
+def _remember_inserts(dynamodb: Any) -> Any:
+    """A function that parses a statement. Inserts of the same attributes are parsed once."""
+    parse = dynamodb._parse_partiql
+    inserts: dict[str, tuple[list[str], Any]] = {}
+
+    def parse_insert(statement: Any, parameters: Any) -> Any:
+        known = inserts.get(statement) if isinstance(statement, str) else None
+        if known is None or len(known[0]) != len(parameters or ()):
+            parsed = parse(statement, parameters)
+            found = INSERT.fullmatch(statement)
+            if found and len(inserts) < TEXTS:
+                inserts[statement] = re.findall("'([^']+)': ", found[1]), parsed
+            return parsed
+        for value in parameters:
+            if error := dynamodb._partiql_parameter_error(value):
+                raise ValueError(error)
+        names, parsed = known
+        return {**parsed, "item": dict(zip(names, parameters, strict=True))}
+
+    return parse_insert
+
+
+def handle_batches_last(dynamodb: Any) -> None:
+    """Handle a batch of writes when no other request waits, and one after the other.
+
+    MiniStack handles all requests in one thread, in the order in which they arrive. So a page would
+    wait for the batches of all that write at that moment, for each request that it makes.
+    """
+    handle = dynamodb.handle_request
+    turn = asyncio.Lock()
+
+    async def handle_request(method: str, path: str, headers: Any, *more: Any) -> Any:
+        if headers.get("x-amz-target", "").rpartition(".")[2] not in BATCHES:
+            return await handle(method, path, headers, *more)
+        async with turn:
+            events = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]
+            for _ in range(ROUNDS):
+                await asyncio.sleep(0)
+                if not events:
+                    break
+            return await handle(method, path, headers, *more)
+
+    dynamodb.handle_request = handle_request
+
+
+def remember_indexes(dynamodb: Any) -> None:
+    """Read the keys of a table's indexes once, and not at each write."""
+    read = dynamodb._index_key_schemas
+    known: dict[tuple[str, ...], Any] = {}
+
+    def _index_key_schemas(table: Any) -> Any:
+        indexes = (
+            *table.get("GlobalSecondaryIndexes", ()),
+            *table.get("LocalSecondaryIndexes", ()),
+        )
+        key = table["TableId"], *[index["IndexName"] for index in indexes]
+        if key not in known:
+            known[key] = list(read(table))
+        return known[key]
+
+    dynamodb._index_key_schemas = _index_key_schemas
 
 
 def remember_signatures(gateway: Any) -> None:

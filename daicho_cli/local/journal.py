@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +36,8 @@ SECONDS_BETWEEN_TRIALS = 1.0
 """The pause after a transaction that failed; then it is tried again, with what waits meanwhile."""
 PAGES_OF_LOG = 4_000
 """The length of the log, in pages of 4 KB, at which SQLite copies it into the database file."""
+ROWS = 250
+"""How many rows a statement inserts at most."""
 
 
 class NotSaved(Exception):
@@ -46,6 +48,33 @@ class NotSaved(Exception):
 class _Group:
     changes: list[Change] = field(default_factory=list)
     written: Future[None] = field(default_factory=Future)
+
+
+def merge_inserts(changes: Iterable[Change]) -> Iterator[Change]:
+    """The same changes with one statement for many rows of a table.
+
+    After each statement the journal's thread waits for its turn beside the thread that answers
+    requests, and all answers wait for the journal.
+    """
+    rows: dict[str, list[Sequence[Any]]] = {}
+
+    def take_rows() -> Iterator[Change]:
+        for statement, all_values in rows.items():
+            head, _, row = statement.partition(" VALUES ")
+            merged = f"{head} VALUES {', '.join([row] * len(all_values))}"
+            yield merged, [value for values in all_values for value in values]
+        rows.clear()
+
+    for statement, values in changes:
+        if " VALUES " in statement:
+            waiting = rows.setdefault(statement, [])
+            waiting.append(values)
+            if len(waiting) == ROWS:
+                yield from take_rows()
+        else:
+            yield from take_rows()
+            yield statement, values
+    yield from take_rows()
 
 
 class Journal:
@@ -148,7 +177,7 @@ class Journal:
         """Write one transaction; why it failed, "" if it did not."""
         try:
             self.connection.execute("BEGIN IMMEDIATE")
-            for statement, values in changes:
+            for statement, values in merge_inserts(changes):
                 self.connection.execute(statement, values)
             self.connection.execute("COMMIT")
         except sqlite3.Error as error:

@@ -82,9 +82,10 @@ class SortedPartitions:
             return
         yield (table["TableId"], "", key[0]), (key[1], *key)
         for index, hashes, ranges in self._dynamodb._index_key_schemas(table):
-            partition, *sort = (item.get(name, {}).get("S") for name in (*hashes, *ranges))
-            if len(sort) == 1 and None not in (partition, *sort):
-                yield (table["TableId"], index, partition), (sort[0], *key)
+            if len(hashes) == 1 and len(ranges) == 1:
+                partition, sort = item.get(hashes[0]), item.get(ranges[0])
+                if partition and sort and "S" in partition and "S" in sort:
+                    yield (table["TableId"], index, partition["S"]), (sort["S"], *key)
 
     def _narrow(self, data: Any) -> Any:
         """The table with the items of the page; None if the query or its partition is another."""

@@ -1,14 +1,20 @@
-"""The index of expiries follows each write, and an expression is parsed once."""
+"""The index of expiries follows each write; a text is parsed once; batches wait for the others."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from daicho.storage.requests import build_insert
 from daicho_cli.local.fast_table import (
     EXPIRED,
+    handle_batches_last,
     index_expiries,
+    remember_indexes,
     remember_parsed_texts,
     remember_signatures,
 )
@@ -89,6 +95,80 @@ def test_a_text_is_parsed_once_and_its_tokens_are_not_shared() -> None:
     first = module._parse_partiql("s", parameters)
     assert module._parse_partiql("s", parameters) is first
     assert module._parse_partiql("s", [*parameters]) is not first
+
+
+def test_inserts_of_the_same_attributes_are_parsed_once() -> None:
+    parsed: list[str] = []
+
+    def parse(statement: str, parameters: list[Any]) -> Any:
+        parsed.append(statement)
+        return {"op": "INSERT", "table": "things", "item": dict(zip("ab", parameters, strict=True))}
+
+    def find_error(value: Any) -> str | None:
+        return None if value["S"] else "no value"
+
+    module = SimpleNamespace(
+        _tokenize=parse,
+        _condition_syntax_error=parse,
+        _parse_partiql=parse,
+        _partiql_parameter_error=find_error,
+    )
+    remember_parsed_texts(module, SimpleNamespace(_tokenize=parse))
+    for number in range(3):
+        item: Any = {"a": {"S": f"a{number}"}, "b": {"S": f"b{number}"}}
+        statement = build_insert("things", item)
+        found = module._parse_partiql(statement["Statement"], statement["Parameters"])
+        assert found == {"op": "INSERT", "table": "things", "item": item}
+    assert len(parsed) == 1
+    with pytest.raises(ValueError, match="no value"):
+        module._parse_partiql(statement["Statement"], [{"S": "a"}, {"S": ""}])
+    with pytest.raises(ValueError, match="shorter"):
+        module._parse_partiql(statement["Statement"], [{"S": "a"}])
+    other = """INSERT INTO "things" VALUE {'a': ?, 'b': 'fixed'}"""
+    for _ in range(2):
+        module._parse_partiql(other, [{"S": "a"}, {"S": "b"}])
+    assert parsed[2:] == [other, other]
+
+
+def test_the_keys_of_indexes_are_read_again_after_one_is_added() -> None:
+    read: list[Any] = []
+
+    def read_keys(table: Any) -> Any:
+        read.append(table)
+        return iter(index["IndexName"] for index in table["GlobalSecondaryIndexes"])
+
+    dynamodb = SimpleNamespace(_index_key_schemas=read_keys)
+    remember_indexes(dynamodb)
+    table = {"TableId": "1", "GlobalSecondaryIndexes": [{"IndexName": "x"}]}
+    assert [list(dynamodb._index_key_schemas(table)) for _ in range(2)] == [["x"], ["x"]]
+    table["GlobalSecondaryIndexes"] = [{"IndexName": "x"}, {"IndexName": "y"}]
+    assert list(dynamodb._index_key_schemas(table)) == ["x", "y"]
+    assert len(read) == 2
+
+
+def test_batches_are_handled_after_what_waits_and_one_after_the_other() -> None:
+    handled: list[str] = []
+
+    async def handle(method: str, path: str, headers: Any, *_more: Any) -> None:
+        action = headers["x-amz-target"].rpartition(".")[2]
+        handled.append(f"{action} begins")
+        await asyncio.sleep(0)
+        handled.append(f"{action} ends")
+
+    dynamodb = SimpleNamespace(handle_request=handle)
+    handle_batches_last(dynamodb)
+
+    async def send_all() -> None:
+        names = ("BatchWriteItem", "TransactWriteItems", "GetItem", "Query")
+        await asyncio.gather(
+            *(dynamodb.handle_request("POST", "/", {"x-amz-target": f"v.{name}"}) for name in names)
+        )
+
+    asyncio.run(send_all())
+    batches = ["BatchWriteItem begins", "BatchWriteItem ends"]
+    batches += ["TransactWriteItems begins", "TransactWriteItems ends"]
+    assert [step for step in handled if step.split()[0] not in ("GetItem", "Query")] == batches
+    assert handled[-4:] == batches
 
 
 def test_a_signature_is_verified_once_for_each_key() -> None:

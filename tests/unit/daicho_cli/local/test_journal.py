@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from daicho_cli.local import journal as module
-from daicho_cli.local.journal import FILE, Change, Journal, NotSaved
+from daicho_cli.local.journal import FILE, ROWS, Change, Journal, NotSaved, merge_inserts
 from tests.support.repository import ROOT
 from tests.support.trials import IS_TRIAL
 
@@ -165,6 +165,22 @@ def test_a_disk_that_takes_nothing_is_an_error_until_it_does(
     assert (journal.failure, journal.unsaved) == ("", 0)
     rows = journal.connection.execute("SELECT DISTINCT position FROM position").fetchall()
     assert rows == [(3,)]
+
+
+def test_many_rows_are_one_statement_and_what_follows_them_comes_after_them() -> None:
+    remove = "DELETE FROM position WHERE mapping = ?"
+    service: Change = ("REPLACE INTO service VALUES ('x', ?)", ("state",))
+    changes = [*make_pair(1), service, *make_pair(2), (remove, ("a",)), *make_pair(3) * ROWS]
+    merged = list(merge_inserts(changes))
+    assert [statement.count("?") for statement, _ in merged] == [8, 1, 1, *[2 * ROWS] * 2]
+    assert merged[0] == (f"{PUT}, (?, ?), (?, ?), (?, ?)", ["a", 1, "b", 1, "a", 2, "b", 2])
+    tables = [sqlite3.connect(":memory:") for _ in range(2)]
+    for connection, all_changes in zip(tables, (changes, merged), strict=True):
+        connection.executescript(module.SCHEMA)
+        for statement, values in all_changes:
+            connection.execute(statement, values)
+    one_by_one, together = (list(connection.iterdump()) for connection in tables)
+    assert one_by_one == together
 
 
 def test_two_processes_do_not_share_a_journal(journal: Journal, tmp_path: Path) -> None:
