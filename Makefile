@@ -100,14 +100,14 @@ bench-rebuild: $(TOOLS) ## A rebuild of 130,000 items under kills, writers and r
 		$(BIN)/python -m bench.rebuild --divide $(or $(DIVIDE),1)
 
 .PHONY: bench-verify
-bench-verify: $(TOOLS) ## A verification and a repair: time, memory, units, what is found (ITEMS=1000000: all of them)
+bench-verify: $(TOOLS) ## A verification and a repair: time, memory, units, what is found (ITEMS=1000000, PART=size)
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
-		$(BIN)/python -m bench.verify --items $(or $(ITEMS),100000)
+		$(BIN)/python -m bench.verify --items $(or $(ITEMS),100000) $(if $(PART),--part $(PART))
 
 .PHONY: bench-restore
-bench-restore: $(TOOLS) ## A table that is moved back to a moment: time and units (ITEMS=1000000: all of them)
+bench-restore: $(TOOLS) ## Restores and outages: differences, time and units (ITEMS=1000000, PART=items)
 	@AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \
-		$(BIN)/python -m bench.restore --items $(or $(ITEMS),20000)
+		$(BIN)/python -m bench.restore --items $(or $(ITEMS),20000) $(if $(PART),--part $(PART))
 
 .PHONY: bench-figures
 bench-figures: $(TOOLS) ## Figures and series of 50,000 sales and of Chinook equal DuckDB's; their units

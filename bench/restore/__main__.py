@@ -22,6 +22,7 @@ from bench.restore.size_trial import measure_items
 from bench.speed.figures import Figure, print_figures
 
 ITEMS, RESTORES = 20_000, 100
+PARTS = ("schedules", "outage", "items", "local")
 
 
 def main() -> int:
@@ -30,22 +31,21 @@ def main() -> int:
     parser.add_argument("--items", type=int, default=ITEMS)
     parser.add_argument("--restores", type=int, default=RESTORES)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--no-local", action="store_true", help="leave the local stack out")
+    parser.add_argument("--part", choices=PARTS, help="one of the trials alone")
     given = parser.parse_args()
     began = time.monotonic()
     trials: Mapping[str, Callable[[], Iterator[Figure]]] = {
         "schedules": partial(measure_schedules, given.restores, given.seed),
         "outage": measure_outage,
         "items": partial(measure_items, given.items),
-        "local stack": measure_local_stack,
+        "local": measure_local_stack,
     }
     figures = list[Figure]()
     for name, measure in trials.items():
-        if name == "local stack" and given.no_local:
-            continue
-        start = time.monotonic()
-        figures += measure()
-        sys.stderr.write(f"{name}: {time.monotonic() - start:.0f} s\n")
+        if given.part in (None, name):
+            start = time.monotonic()
+            figures += measure()
+            sys.stderr.write(f"{name}: {time.monotonic() - start:.0f} s\n")
     title = f"Restores: {given.restores} each way simulated, {given.items:,} items moved back"
     return print_figures(Console(width=130), title, figures, time.monotonic() - began)
 

@@ -1,4 +1,4 @@
-"""The trial of size: a verification of a large table without damage, and then with some.
+"""The trial of size: a verification of a table without damage, and then with some.
 
 Each run is in a process of its own, which tells its peak of memory. The table is a file that is
 written without requests, as the projector and a rollup would have left it.
@@ -74,8 +74,8 @@ class SizeResult:
     outcome: str
 
 
-def run_size_trial(items: int, damaged: int) -> tuple[SizeResult, SizeResult, SizeResult]:
-    """Verify a table without damage; damage some rows, repair them, and verify once more."""
+def run_size_trial(items: int, damaged: int = 0) -> list[SizeResult]:
+    """Verify a table without damage; then damage some rows, repair them, and verify once more."""
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder, "table.db")
         create(database, TABLE, create_table)
@@ -87,11 +87,12 @@ def run_size_trial(items: int, damaged: int) -> tuple[SizeResult, SizeResult, Si
             ProcessPoolExecutor(1, mp_context=SPAWN, max_tasks_per_child=1) as pool,
         ):
             pool.submit(count_totals, endpoint, totals).result()
-            clean = pool.submit(verify, endpoint, items, repair=False).result()
-            pool.submit(damage_rows, endpoint, items, damaged).result()
-            repaired = pool.submit(verify, endpoint, items, repair=True).result()
-            again = pool.submit(verify, endpoint, items, repair=False).result()
-    return clean, repaired, again
+            results = [pool.submit(verify, endpoint, items, repair=False).result()]
+            if damaged:
+                pool.submit(damage_rows, endpoint, items, damaged).result()
+                for repair in (True, False):
+                    results.append(pool.submit(verify, endpoint, items, repair=repair).result())
+    return results
 
 
 def list_blocks(items: int, totals: dict[str, Amount]) -> Iterator[list[Image]]:
