@@ -32,7 +32,7 @@ from tests.support.dynoxide import free_port
 from tests.support.how_to_page import HowToPage
 from tests.support.repository import ROOT
 
-RATE, WRITERS = 120.0, 8
+RATE, WRITERS = 150.0, 12
 """Writes a second at most, a little above the promise."""
 MIN_RATE = 100
 LOAD_S = 20.0
