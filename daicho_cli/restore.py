@@ -21,7 +21,7 @@ from daicho.release.commands import (
     CommandAdmission,
 )
 from daicho.release.states import read_deployed
-from daicho.restore.differences import ItemChoice, RestoreReport
+from daicho.restore.differences import ItemChoice, MoveBackReport
 from daicho.restore.move_back import MoveBack, open_difference_file
 from daicho.restore.run_record import RestoreLease, RestoreRecord
 from daicho.runtime.clock import utc_now
@@ -136,7 +136,7 @@ class _Restore:
     recovery: RecoveryTable
     options: RestoreOptions
 
-    def run(self) -> RestoreReport:
+    def run(self) -> MoveBackReport:
         """Restore the copy if none is named, compare, ask, and write."""
         options, ledger = self.options, load_ledger()
         if read_deployed(self.table) is None:
@@ -212,7 +212,7 @@ class _Restore:
             ),
         )
 
-    def _move_back(self, mover: MoveBack, lease: RestoreLease, update: Any) -> RestoreReport:
+    def _move_back(self, mover: MoveBack, lease: RestoreLease, update: Any) -> MoveBackReport:
         options = self.options
         with open_difference_file() as file:
             report = mover.find_differences(file)
@@ -240,7 +240,7 @@ class _Restore:
             _print_skipped(written)
         return written
 
-    def _is_confirmed(self, report: RestoreReport) -> bool:
+    def _is_confirmed(self, report: MoveBackReport) -> bool:
         if not report.total and not report.skips:
             return True
         if self.options.is_confirmed:
@@ -251,7 +251,7 @@ class _Restore:
         return typer.confirm("Write this?")
 
 
-def describe(report: RestoreReport, region: str) -> str:
+def describe(report: MoveBackReport, region: str) -> str:
     """What a restore would write, an entity a line, and what it costs."""
     lines = []
     for entity in sorted({*report.changes, *report.skipped}):
@@ -269,7 +269,7 @@ def describe(report: RestoreReport, region: str) -> str:
     return "\n".join(lines)
 
 
-def _print_skipped(report: RestoreReport) -> None:
+def _print_skipped(report: MoveBackReport) -> None:
     for each in report.named[:MAX_PRINTED]:
         typer.echo(f"skipped: {each['item']}: {each['reason']}")
     if len(report.named) > MAX_PRINTED:

@@ -17,7 +17,7 @@ from bench.search.dynoxide_file import Layout, create, insert
 from bench.speed.figures import Figure
 from bench.verify.size_trial import LEDGER, TABLE, list_blocks
 from daicho.archive.reader import ArchiveReader
-from daicho.restore.differences import ItemChoice, RestoreReport
+from daicho.restore.differences import ItemChoice, MoveBackReport
 from daicho.restore.move_back import MoveBack, open_difference_file
 from daicho.runtime.clock import utc_now
 from daicho.runtime.rate_limit import RateLimiter
@@ -77,7 +77,7 @@ def move_items(store: Table, copy: Table, items: int, changed: int) -> Iterator[
     yield Figure("items that a repeat writes", again.total + again.skips, "at most", 0)
 
 
-def run(store: Table, copy: Table) -> RestoreReport:
+def run(store: Table, copy: Table) -> MoveBackReport:
     """Move the items back."""
     choice, limits = ItemChoice(("Sale",)), (RateLimiter(None), RateLimiter(None))
     budget, archive = RetryBudget.for_seconds(3_600), ArchiveReader(NOTHING)

@@ -42,7 +42,7 @@ MAX_AUDIT_AGE = dt.timedelta(hours=30)
 ROUND_KEY = ItemKey(keys.render("", "audit"), "round")
 
 
-class OutOfTimeError(DaichoError):
+class AuditInterruptedError(DaichoError):
     """Too little time is left for a verification."""
 
 
@@ -193,7 +193,7 @@ class Auditor:
                 verification = verifier.verify(
                     reader.DayRange.for_rows(partition.day), [partition.entity]
                 )
-            except OutOfTimeError:
+            except AuditInterruptedError:
                 break
             report.report.add(verification)
             report.verified += 1
@@ -248,5 +248,5 @@ class _DeadlineBucket:
 
     def fetch(self, key: str) -> FetchedObject | None:
         if not self.retry_budget.has_time_left:
-            raise OutOfTimeError(f"no time is left to read {key}")
+            raise AuditInterruptedError(f"no time is left to read {key}")
         return self.bucket.fetch(key)

@@ -11,7 +11,7 @@ from constructs import Construct
 
 from daicho.cdk.conventions import suppress_finding
 from daicho.cdk.settings import Settings
-from daicho.cdk.stores import Buckets
+from daicho.cdk.stores import StackBuckets
 
 SOURCE_DAYS, COPY_DAYS = 2, 7
 """Days that a backup is kept in the stage's own Region, and its copy in the other one.
@@ -34,7 +34,7 @@ class RegionBackup(Construct):
         *,
         settings: Settings,
         table: dynamodb.ITableV2,
-        buckets: Buckets,
+        buckets: StackBuckets,
     ) -> None:
         """The settings name the vault in the other Region."""
         super().__init__(scope, id)

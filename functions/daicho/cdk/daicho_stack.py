@@ -39,7 +39,7 @@ from daicho.cdk.functions.token_trigger import build_token_trigger
 from daicho.cdk.observability.metrics import StackMetrics
 from daicho.cdk.observability.observability import Observability
 from daicho.cdk.settings import STAGES, Settings
-from daicho.cdk.stores import Buckets, DaichoTable, build_key
+from daicho.cdk.stores import DaichoTable, StackBuckets, build_key
 from daicho.errors import SettingsError
 from daicho.plan.events import list_receivers
 from daicho.project import Project
@@ -96,7 +96,7 @@ class Daicho(Construct):
         settings = replace(settings, name=project.name)
         key = build_key(self, settings=settings)
         self.table = DaichoTable(self, "Table", settings=settings, key=key).table
-        buckets = Buckets(self, "Buckets", settings=settings, key=key)
+        buckets = StackBuckets(self, "Buckets", settings=settings, key=key)
         self.archive, self.failures = buckets.archive, buckets.failures
         self.objects = buckets.objects
         if settings.backup_vault:

@@ -140,7 +140,7 @@ ANSWER_DAYS = 7
 """Days that the result of a query is kept."""
 
 
-class Buckets(Construct):
+class StackBuckets(Construct):
     """Encrypted, versioned, closed to the public, over TLS only; the local AWS has no TLS.
 
     A bucket that is not empty is not removed with its stack, at any stage.

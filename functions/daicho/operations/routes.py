@@ -17,7 +17,7 @@ from daicho.operations.stack_state import describe_rebuild, list_deletions, list
 from daicho.rebuild.job import RebuildJob
 from daicho.rebuild.repair_job import (
     RepairJob,
-    UnderWayError,
+    RepairUnderWayError,
     choose_targets,
     find_repair,
     request_repair,
@@ -156,7 +156,7 @@ def _start_repair(call: Call) -> Reply:
             job = request_repair(
                 tools.store, targets, order.tenant, tools.now(), rate=order.rate, total=items
             )
-        except (UnderWayError, OvertakenError) as error:
+        except (RepairUnderWayError, OvertakenError) as error:
             raise Conflict(str(error)) from error
         start_execution(tools.machine, job)
         return job
@@ -322,7 +322,7 @@ def _describe_record(record: SetAsideRecord) -> str:
     return f"{shown['entity']} of tenant {shown['tenant']}"
 
 
-class ChosenRecords(BaseModel):
+class RedriveChoice(BaseModel):
     """The records of a redrive by their ids; null for everything that was set aside.
 
     With the action `dismiss`, what no code can compute is left out for good instead.
@@ -332,7 +332,7 @@ class ChosenRecords(BaseModel):
     action: Literal["apply", "dismiss"] = "apply"
 
 
-class RedriveOrder(ChosenRecords):
+class RedriveOrder(RedriveChoice):
     """A redrive, with the number of records that its preview counted."""
 
     count: int = Field(ge=0)
@@ -340,7 +340,7 @@ class RedriveOrder(ChosenRecords):
 
 def _preview(call: Call) -> Reply:
     """Count what a redrive would work on, with the older records that it must apply first."""
-    session, order = get_session(call), cast(ChosenRecords, call.body)
+    session, order = get_session(call), cast(RedriveChoice, call.body)
     chosen = _parse_chosen(order)
     preview = session.tools.redrives.preview(chosen, session.retry_budget, order.action)
     added = [render_claim_id(claim) for claim in preview.added]
@@ -383,7 +383,7 @@ def _show_redrive(call: Call) -> Reply:
     return reply_json(job.to_json())
 
 
-def _parse_chosen(order: ChosenRecords) -> Sequence[ClaimId] | None:
+def _parse_chosen(order: RedriveChoice) -> Sequence[ClaimId] | None:
     """The chosen records; None for all of them."""
     if order.claims is None:
         return None
@@ -429,7 +429,7 @@ def build_operations() -> list[Operation]:
         build_route("GET", "/ops/usage", _list_usage, optional=(PERIOD,)),
         build_route("GET", "/ops/quarantine", _list_records, optional=PAGING),
         build_route("GET", "/ops/quarantine/{id}", _show_record, variables=(RECORD,)),
-        build_route("POST", "/ops/redrives/preview", _preview, body=ChosenRecords),
+        build_route("POST", "/ops/redrives/preview", _preview, body=RedriveChoice),
         build_route("POST", "/ops/redrives", _start, body=RedriveOrder, status=202),
         build_route("GET", "/ops/redrives", _list_redrives, optional=PAGING),
         build_route("GET", "/ops/redrives/{id}", _show_redrive, variables=(REDRIVE,)),

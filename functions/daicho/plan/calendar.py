@@ -55,7 +55,7 @@ class CalendarEdgeError(ValueError):
 
 
 @dataclass(frozen=True)
-class Bucket:
+class CalendarBucket:
     """A bucket, and the instants in it: from ``start`` (inclusive) to ``end`` (exclusive), in UTC.
 
     ``is_whole``: it has every instant between the two. Otherwise a clock was set back over the
@@ -109,11 +109,11 @@ class Calendar:
             return self.render_day(dt.date.fromisoformat(plain))
         return self.render(dt.datetime.fromisoformat(plain))
 
-    def find_bucket(self, instant: dt.datetime) -> Bucket:
+    def find_bucket(self, instant: dt.datetime) -> CalendarBucket:
         """The bucket of an instant, which has a time zone."""
         return self.parse(self.render(instant))
 
-    def parse(self, label: str) -> Bucket:
+    def parse(self, label: str) -> CalendarBucket:
         """The bucket with a label. One of a day that the zone left out has no instant.
 
         Raises:
@@ -128,7 +128,7 @@ class Calendar:
             end, ends_once = _find_midnight(self.zone, self._add_unit(first), latest=True)
         except OverflowError:
             raise CalendarEdgeError(f"the {self.unit} {label}") from None
-        return Bucket(label, start, end, is_whole=begins_once and ends_once)
+        return CalendarBucket(label, start, end, is_whole=begins_once and ends_once)
 
     def count_buckets(self, since: dt.datetime, until: dt.datetime) -> int:
         """The number of buckets from ``since`` to before ``until``, without a list of them.
@@ -145,7 +145,7 @@ class Calendar:
             return (12 * (last.year - first.year) + last.month - first.month) // months + 1
         return (last - first).days // (7 if self.unit == "week" else 1) + 1
 
-    def list_buckets(self, since: dt.datetime, until: dt.datetime) -> Iterator[Bucket]:
+    def list_buckets(self, since: dt.datetime, until: dt.datetime) -> Iterator[CalendarBucket]:
         """The buckets that have an instant from ``since`` to before ``until``, in order."""
         bucket = self.find_bucket(since)
         while bucket.start < until:
@@ -153,7 +153,7 @@ class Calendar:
                 yield bucket
             bucket = self.find_following(bucket)
 
-    def find_following(self, bucket: Bucket) -> Bucket:
+    def find_following(self, bucket: CalendarBucket) -> CalendarBucket:
         """The bucket behind another one."""
         if self.unit == "hour":
             return self.find_bucket(bucket.end)
@@ -197,7 +197,7 @@ class Calendar:
             raise OverflowError
         return dt.date(first.year + month // 12, month % 12 + 1, 1)
 
-    def _parse_hour(self, label: str) -> Bucket:
+    def _parse_hour(self, label: str) -> CalendarBucket:
         """An hour: the instants of one local hour with one offset from UTC.
 
         If the clock is set within the hour, it is shorter. Before standard time, offsets have
@@ -207,12 +207,14 @@ class Calendar:
         first = dt.datetime.fromisoformat(label)
         edges = (first, first + HOUR - _SECOND, first + HOUR)
         if [_render_hour(zone, at) == label for at in edges] == [True, True, False]:
-            return Bucket(label, first, first + HOUR)
+            return CalendarBucket(label, first, first + HOUR)
         last = first + HOUR + MINUTE
         start = _search(first, last, lambda at: _render_hour(zone, at) >= label)
         if _render_hour(zone, start) != label:
             raise ValueError(f"{label!r} is no hour of {self.zone}")
-        return Bucket(label, start, _search(start, last, lambda at: _render_hour(zone, at) > label))
+        return CalendarBucket(
+            label, start, _search(start, last, lambda at: _render_hour(zone, at) > label)
+        )
 
 
 @lru_cache(maxsize=256)

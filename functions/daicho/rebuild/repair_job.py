@@ -26,7 +26,7 @@ from daicho.storage.table import Table
 REPAIR_KEY = ItemKey(JOB_KEY.pk, "repair")
 
 
-class UnderWayError(DaichoError):
+class RepairUnderWayError(DaichoError):
     """Another job works on the table. The message names it, and what to do."""
 
 
@@ -85,18 +85,18 @@ def request_repair(
     """Record a request; returns the job. An execution of the state machine then works on it.
 
     Raises:
-        UnderWayError: a rebuild or another run is not over.
+        RepairUnderWayError: a rebuild or another run is not over.
         OvertakenError: the job was changed by another process; call again.
         StoreError: the table does not answer.
     """
     rebuild, before = find_job(store), find_repair(store)
     if rebuild is not None and rebuild.state in ("running", "blocked"):
-        raise UnderWayError(
+        raise RepairUnderWayError(
             f"a rebuild is {rebuild.state}, and has priority: daicho rebuild --status shows it"
         )
     if before is not None and before.state in ("running", "blocked"):
         of = f" of tenant {before.tenant}" if before.tenant else ""
-        raise UnderWayError(
+        raise RepairUnderWayError(
             f"another run is {before.state}, for {', '.join(before.targets)}{of}: "
             "daicho rebuild --again --status shows it, --pause ends it"
         )

@@ -61,7 +61,7 @@ class ItemChoice:
 
 
 @dataclass
-class RestoreReport:
+class MoveBackReport:
     """What a restore changes, or has changed.
 
     ``changes``: by entity, the number of each kind. ``skipped``: by entity and reason. ``named``:
@@ -136,15 +136,15 @@ class DifferenceFinder:
     pace: RateLimiter
     budget: RetryBudget
     threads: int = 8
-    on_page: Callable[[RestoreReport], None] = lambda _: None
+    on_page: Callable[[MoveBackReport], None] = lambda _: None
 
-    def find(self, differences: DifferenceFile) -> RestoreReport:
+    def find(self, differences: DifferenceFile) -> MoveBackReport:
         """Append the items that differ to a file; returns what a restore would change.
 
         Raises:
             StoreError: a table does not answer.
         """
-        report, planner = RestoreReport(), self.planner
+        report, planner = MoveBackReport(), self.planner
         self._scan(planner.copy, self._compare_copied, differences, report)
         self._scan(planner.store, self._compare_live, differences, report)
         return report
@@ -154,7 +154,7 @@ class DifferenceFinder:
         table: Table,
         work: Callable[[ItemPage], list[Found]],
         differences: DifferenceFile,
-        report: RestoreReport,
+        report: MoveBackReport,
     ) -> None:
         def record(scan_round: Any) -> None:
             report.scanned += scan_round.scanned

@@ -44,7 +44,7 @@ MAX_TRANSACTION_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class ItemWriter:
+class RestoredItemWriter:
     """Moves items back. Threads may share it.
 
     ``objects``: the fields of each entity whose objects in S3 are removed with an item. ``pace``

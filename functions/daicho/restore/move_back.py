@@ -32,7 +32,7 @@ from daicho.restore import differences
 from daicho.restore.changes import ChangePlanner, ItemChange
 from daicho.restore.differences import Difference, DifferenceFile, DifferenceFinder, ItemChoice
 from daicho.restore.item_states import SkippedError, is_same_life
-from daicho.restore.item_writer import ItemWriter
+from daicho.restore.item_writer import RestoredItemWriter
 from daicho.runtime.clock import ClockReading, read_clocks, utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
@@ -66,8 +66,8 @@ class MoveBack:
     """One run over one table and a copy of it.
 
     ``at``: the moment that the copy is of. ``written`` bounds write units a second, ``read`` read
-    units. ``objects``: see `ItemWriter`. ``renew``: called again and again; it raises if another
-    run has begun. ``budget``: the time of the whole run.
+    units. ``objects``: see `RestoredItemWriter`. ``renew``: called again and again; it raises if
+    another run has begun. ``budget``: the time of the whole run.
     """
 
     store: Table
@@ -87,17 +87,17 @@ class MoveBack:
     now: Callable[[], dt.datetime] = utc_now
     clocks: Callable[[], ClockReading] = read_clocks
     renew: Callable[[], None] = lambda: None
-    on_progress: Callable[[differences.RestoreReport], None] = lambda _: None
+    on_progress: Callable[[differences.MoveBackReport], None] = lambda _: None
     unreturnable: dict[ItemKey, str] = field(default_factory=dict)
 
-    def find_differences(self, file: DifferenceFile) -> differences.RestoreReport:
+    def find_differences(self, file: DifferenceFile) -> differences.MoveBackReport:
         """Compare the tables; returns what `apply_changes` would do. Nothing is written.
 
         Raises:
             StoreError: a table does not answer.
         """
 
-        def note(report: differences.RestoreReport) -> None:
+        def note(report: differences.MoveBackReport) -> None:
             self.renew()
             self.on_progress(report)
 
@@ -106,14 +106,14 @@ class MoveBack:
         )
         return finder.find(file)
 
-    def apply_changes(self, file: DifferenceFile) -> differences.RestoreReport:
+    def apply_changes(self, file: DifferenceFile) -> differences.MoveBackReport:
         """Write what differs, round after round, until nothing waits or nothing is written.
 
         Raises:
             MoveBackError: the stream or the archive is not in order.
             StoreError: a store does not answer.
         """
-        report = differences.RestoreReport()
+        report = differences.MoveBackReport()
         with ExitStack() as files:
             for number in range(MAX_ROUNDS):
                 before = report.total
@@ -131,7 +131,7 @@ class MoveBack:
         number: int,
         file: DifferenceFile,
         waiting: DifferenceFile,
-        report: differences.RestoreReport,
+        report: differences.MoveBackReport,
     ) -> int:
         """Write the differences of a file; returns how many have to be tried again."""
         if self._has_returning(file):
@@ -143,7 +143,7 @@ class MoveBack:
             self._restore_archived_rows(report)
         archived, count = set(self.ledger.archived_types), 0
         map_all = make_mapper(self.threads)
-        writer = ItemWriter(self._planner, self.written, self.objects)
+        writer = RestoredItemWriter(self._planner, self.written, self.objects)
 
         def move(difference: Difference) -> tuple[Difference, list[ItemChange] | str]:
             refused: set[ItemKey] = set()
@@ -185,7 +185,7 @@ class MoveBack:
         archived = set(self.ledger.archived_types)
         return any(each.returns and each.entity in archived for each in file.read())
 
-    def _restore_archived_rows(self, report: differences.RestoreReport) -> None:
+    def _restore_archived_rows(self, report: differences.MoveBackReport) -> None:
         """Restore the rows of lives that the copy has and the live table lacks (rule 42).
 
         Raises:
@@ -210,7 +210,7 @@ class MoveBack:
         self,
         rows: Sequence[ArchivedRow],
         run: RestoreRun,
-        report: differences.RestoreReport,
+        report: differences.MoveBackReport,
     ) -> None:
         stored = self.copy.batch_get(row.key for row in rows).require_all()
         for row in rows:

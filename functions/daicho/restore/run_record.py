@@ -20,7 +20,7 @@ ABANDONED_AFTER = dt.timedelta(minutes=3)
 RENEWED_AFTER = dt.timedelta(seconds=20)
 
 
-class UnderWayError(DaichoError):
+class RestoreUnderWayError(DaichoError):
     """Another restore works on the table."""
 
 
@@ -57,7 +57,7 @@ class RestoreLease:
         """Begin.
 
         Raises:
-            UnderWayError: another restore works on the table.
+            RestoreUnderWayError: another restore works on the table.
             OvertakenError: another one has begun at the same moment.
         """
         image = self._store.get(RESTORE_KEY, consistent=True)
@@ -65,7 +65,7 @@ class RestoreLease:
         if before is not None:
             saved = dt.datetime.fromisoformat(before.updated_at)
             if before.state == "running" and self._now() < saved + ABANDONED_AFTER:
-                raise UnderWayError(
+                raise RestoreUnderWayError(
                     f"a restore to {before.at} by {before.asked_by} works on the table: wait for "
                     "its end, or for three minutes after it was interrupted"
                 )

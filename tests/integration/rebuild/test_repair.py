@@ -9,7 +9,7 @@ import pytest
 from daicho.handlers import project
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan.event_filters import HEARTBEAT_TYPE
-from daicho.rebuild.repair_job import RepairJob, UnderWayError, find_repair, request_repair
+from daicho.rebuild.repair_job import RepairJob, RepairUnderWayError, find_repair, request_repair
 from daicho.rebuild.requests import find_job, pause_job, request_rebuild
 from daicho.storage.attributes import Image
 from daicho.storage.bucket import Bucket
@@ -123,7 +123,7 @@ def test_the_items_of_one_tenant_are_chosen(house: House) -> None:
 
 def test_runs_exclude_each_other_and_wait_for_a_rebuild(house: House) -> None:
     request(house)
-    with pytest.raises(UnderWayError, match="another run is running, for Invoice: "):
+    with pytest.raises(RepairUnderWayError, match="another run is running, for Invoice: "):
         request(house, "t")
     request_rebuild(house.table, {"Invoice": 1}, house.now, rate=1e9)
     job = find_repair(house.table)
@@ -133,7 +133,7 @@ def test_runs_exclude_each_other_and_wait_for_a_rebuild(house: House) -> None:
     assert job is not None
     assert (job.reason, job.counts) == ("a rebuild has priority", {})
     pause_job(house.table, job, house.now)
-    with pytest.raises(UnderWayError, match="a rebuild is running, and has priority"):
+    with pytest.raises(RepairUnderWayError, match="a rebuild is running, and has priority"):
         request(house)
     house.finish()
     rebuild = find_job(house.table)

@@ -17,7 +17,7 @@ from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger
 from daicho.plan.events import Change, EventPlan
 from daicho.restore import item_writer
-from daicho.restore.differences import ItemChoice, RestoreReport
+from daicho.restore.differences import ItemChoice, MoveBackReport
 from daicho.restore.move_back import MoveBack, open_difference_file
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
@@ -73,7 +73,7 @@ class Moving:
         own = [item for item in members if item["PK"]["S"].startswith(f"{tenant}#")]
         return [item["name"].get("S") for item in sorted(own, key=lambda item: item["PK"]["S"])]
 
-    def run(self, tenant: str = "", entities: Sequence[str] = ("Desk", "Member")) -> RestoreReport:
+    def run(self, tenant: str = "", entities: Sequence[str] = ("Desk", "Member")) -> MoveBackReport:
         client: Any = self.copied
         mover = MoveBack(
             self.table,
@@ -104,7 +104,7 @@ def moving() -> Moving:
     return Moving()
 
 
-def list_reasons(report: RestoreReport) -> Mapping[str, int]:
+def list_reasons(report: MoveBackReport) -> Mapping[str, int]:
     return report.skipped.get("Member", {})
 
 

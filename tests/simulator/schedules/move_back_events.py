@@ -15,7 +15,7 @@ from daicho.archive.reader import ArchiveReader
 from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.layout import sections, versions
 from daicho.layout.sections import Manifest
-from daicho.restore.differences import ItemChoice, RestoreReport
+from daicho.restore.differences import ItemChoice, MoveBackReport
 from daicho.restore.move_back import MoveBack, MoveBackError, open_difference_file
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage import keys
@@ -181,7 +181,7 @@ class MoveBackEvents(EventOwner):
             return
         if not self._is_whole:
             self.snapshot()
-        reports: list[RestoreReport] = []
+        reports: list[MoveBackReport] = []
         process = self._start(reports)
         for _ in range(MAX_TURNS):
             if process.finished:
@@ -211,7 +211,7 @@ class MoveBackEvents(EventOwner):
                 older = {"gen": {"N": "1"}} if is_base_item(item) and "gen" in item else {}
                 self._copy.commit(key, {**item, **older})
 
-    def _start(self, reports: list[RestoreReport] | None = None) -> SimulatedProcess:
+    def _start(self, reports: list[MoveBackReport] | None = None) -> SimulatedProcess:
         self._runs += 1
         copy, at, run = self._copy, self._at, f"restore{self._runs}"
 
@@ -300,7 +300,7 @@ class MoveBackEvents(EventOwner):
             self._fault_counts["life returned from the archive"] += bool(rows)
             self._wrong += [f"{key} is counted twice: {row}" for row in rows if row not in restored]
 
-    def _compare(self, report: RestoreReport) -> list[str]:
+    def _compare(self, report: MoveBackReport) -> list[str]:
         """Where items are not as the copy has them, in a line each."""
         assert self._copy is not None
         copied = {key: item for key, item in self._copy.items if is_base_item(item)}

@@ -14,7 +14,7 @@ from daicho.errors import StoreError, UnavailableError
 from daicho.layout.backfill_state import BackfillState
 from daicho.layout.item_keys import parse_derived_partition, render_derived_partition
 from daicho.layout.repairs import REPAIR_MARK, is_repair
-from daicho.rebuild.repair_job import RepairJob, UnderWayError, find_repair, request_repair
+from daicho.rebuild.repair_job import RepairJob, RepairUnderWayError, find_repair, request_repair
 from daicho.rebuild.repair_touch import StreamNumbers, remove_rows_without_item
 from daicho.rebuild.requests import pause_job, resume_job, start_execution
 from daicho.release.states import build_deployed_update, build_record_update
@@ -178,7 +178,7 @@ class RepairEvents(EventOwner):
         def work(process: SimulatedProcess) -> None:
             try:
                 action(process)
-            except UnderWayError as error:
+            except RepairUnderWayError as error:
                 self._note(str(error))
             except StoreError as error:
                 raise UnavailableError(str(error)) from error

@@ -24,7 +24,7 @@ from daicho.cdk.functions.assets import (
 )
 from daicho.cdk.functions.grants import Grants
 from daicho.cdk.settings import MEMORY_MB, Settings
-from daicho.cdk.stores import Buckets
+from daicho.cdk.stores import StackBuckets
 from daicho.errors import SettingsError
 from daicho.plan import LOCK_FILE_NAME
 from daicho.project import Project
@@ -62,7 +62,7 @@ class SharedResources:
     layer: lambda_.ILayerVersion | None
     ledger_source: str
     table: dynamodb.ITableV2
-    buckets: Buckets
+    buckets: StackBuckets
     key: kms.Key | None
 
     @property

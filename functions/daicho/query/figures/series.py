@@ -16,7 +16,13 @@ from daicho.declare.results import Series, SeriesBucket
 from daicho.derive.contributions import Amount, sum_amounts, unpack_buckets
 from daicho.errors import Invalid
 from daicho.plan import AggregatePlan, Part
-from daicho.plan.calendar import Bucket, Calendar, CalendarEdgeError, CalendarUnit, parse_instant
+from daicho.plan.calendar import (
+    Calendar,
+    CalendarBucket,
+    CalendarEdgeError,
+    CalendarUnit,
+    parse_instant,
+)
 from daicho.plan.figures.series import (
     DIVISIBLE_UNITS,
     StoredBucket,
@@ -161,7 +167,7 @@ def _parse_bound(name: str, zone: str, bound: dt.datetime | str) -> dt.datetime:
 
 def _list_steps(
     part: Part, bounds: tuple[dt.datetime, dt.datetime], step: CalendarUnit | None
-) -> list[Bucket]:
+) -> list[CalendarBucket]:
     """The buckets of the answer, cut off at the bounds.
 
     Raises:
@@ -181,7 +187,7 @@ def _list_steps(
     for name, bound in (("from", since), ("to", until)):
         _check_edge(calendar, name, bound)
     if step is None:
-        return [Bucket("", since, until)]
+        return [CalendarBucket("", since, until)]
     stepping = get_calendar(part, step)
     if stepping.count_buckets(since, until) > MAX_BUCKETS:
         raise Invalid(
@@ -190,7 +196,7 @@ def _list_steps(
             field="to",
         )
     return [
-        Bucket(bucket.label, max(bucket.start, since), min(bucket.end, until))
+        CalendarBucket(bucket.label, max(bucket.start, since), min(bucket.end, until))
         for bucket in stepping.list_buckets(since, until)
     ]
 
@@ -209,7 +215,7 @@ def _check_edge(calendar: Calendar, name: str, bound: dt.datetime) -> None:
         )
 
 
-def _cover_steps(part: Part, buckets: Sequence[Bucket]) -> list[list[StoredBucket]]:
+def _cover_steps(part: Part, buckets: Sequence[CalendarBucket]) -> list[list[StoredBucket]]:
     """What is stored of each bucket of the answer.
 
     Raises:
