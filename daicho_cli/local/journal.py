@@ -53,8 +53,8 @@ class _Group:
 def merge_inserts(changes: Iterable[Change]) -> Iterator[Change]:
     """The same changes with one statement for many rows of a table.
 
-    After each statement the journal's thread waits for its turn beside the thread that answers
-    requests, and all answers wait for the journal.
+    At each statement, the journal's thread lets the one run that answers requests, and waits until
+    it may continue. All answers wait for the journal.
     """
     rows: dict[str, list[Sequence[Any]]] = {}
 
