@@ -158,9 +158,9 @@ format: $(VENV)/.requirements ## Let ruff format and fix
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/ruff check --fix $(CODE)
 
-# A command, and how long it took, with the processor time of its processes (user, system).
-timed = began=$$SECONDS; $(1) || { echo "--- $@: failed after $$((SECONDS - began)) s"; exit 1; }; \
-	echo "--- $@: $$(times | tail -n 1) of $$((SECONDS - began)) s"
+# A command, its processor time (user, system), and how long it took.
+timed = TIMEFORMAT='--- $@: %0U s and %0S s of processor time in %0R s'; time { $(1); } || \
+	{ echo "--- $@: failed"; exit 1; }
 # Suites of the library, and the same of the demonstration unless it has been removed.
 find_suites = $(foreach suite,$(1),$(wildcard tests/$(suite) tests/demonstration/$(suite)))
 run_tests = @$(call timed,$(BESIDE) $(PYTEST) $(call find_suites,$(1)) -q $(2))
