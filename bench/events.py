@@ -154,6 +154,8 @@ def play(folder: Path, rate: float, seconds: float, *, publishes: bool) -> Run:
                 each.result()
             ended.set()
             probing.result()
+        what, late = "with" if publishes else "without", statistics.median(run.delays)
+        print(f"{rate:g} writes a second {what} events: {late:.2f} s", file=sys.stderr, flush=True)
         if receiving:
             drain(stack, receiving, run)
         return run
