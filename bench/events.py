@@ -110,6 +110,11 @@ class Run:
     delivered: Counter[str] = field(default_factory=Counter)
     drained_s: float = 0.0
 
+    @property
+    def delay(self) -> float:
+        """The median of the delays."""
+        return statistics.median(self.delays)
+
 
 def make_project(folder: Path, *, publishes: bool) -> Project:
     """A project with one domain file, whose functions are those of the library."""
@@ -154,8 +159,8 @@ def play(folder: Path, rate: float, seconds: float, *, publishes: bool) -> Run:
                 each.result()
             ended.set()
             probing.result()
-        what, late = "with" if publishes else "without", statistics.median(run.delays)
-        print(f"{rate:g} writes a second {what} events: {late:.2f} s", file=sys.stderr, flush=True)
+        what = "with" if publishes else "without"
+        sys.stderr.write(f"delay of the list {what} events: {run.delay:.2f} s\n")
         if receiving:
             drain(stack, receiving, run)
         return run
@@ -245,7 +250,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         plain = play(Path(folder, "plain"), options.rate, options.seconds, publishes=False)
         with_events = play(Path(folder, "events"), options.rate, options.seconds, publishes=True)
-    one, other = (statistics.median(run.delays) for run in (plain, with_events))
+    one, other = plain.delay, with_events.delay
     repeats = with_events.delivered.total() - len(with_events.delivered)
     lost = len(with_events.written - with_events.delivered.keys())
     detail = f"of {len(with_events.written):,}; {repeats:,} repeats"

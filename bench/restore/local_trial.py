@@ -33,7 +33,7 @@ from tests.support.how_to_page import HowToPage
 from tests.support.repository import ROOT
 
 RATE, WRITERS = 150.0, 12
-"""Writes a second at most, a little above the promise."""
+"""Writes a second at most: the commands that run meanwhile slow them down."""
 MIN_RATE = 100
 LOAD_S = 20.0
 CONTACTS = 200

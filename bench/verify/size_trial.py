@@ -75,7 +75,10 @@ class SizeResult:
 
 
 def run_size_trial(items: int, damaged: int = 0) -> list[SizeResult]:
-    """Verify a table without damage; then damage some rows, repair them, and verify once more."""
+    """Verify a table without damage.
+
+    If rows are to be ``damaged``, repair them in a second run, and verify once more.
+    """
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder, "table.db")
         create(database, TABLE, create_table)

@@ -56,7 +56,7 @@ SECONDS_BETWEEN_LOOKS = 0.005
 NEW_OBJECTS = 50_000, 20
 """After how many new objects Python looks for cycles; at 700, it does so during each batch."""
 SECONDS_OF_TURN = 0.0005
-"""How long a thread runs while another waits. With Python's 5 ms, a page waits for ten turns."""
+"""How long a thread runs while another waits. Python's default is 5 ms."""
 CODES = 3
 """How many versions of the functions' code are kept at a start."""
 REFUSAL = json.dumps(

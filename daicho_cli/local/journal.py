@@ -36,8 +36,8 @@ SECONDS_BETWEEN_TRIALS = 1.0
 """The pause after a transaction that failed; then it is tried again, with what waits meanwhile."""
 PAGES_OF_LOG = 4_000
 """The length of the log, in pages of 4 KB, at which SQLite copies it into the database file."""
-ROWS = 250
-"""How many rows a statement inserts at most."""
+ROWS = 200
+"""How many rows a statement inserts at most: SQLite before 3.32 takes 999 values, an item has 4."""
 
 
 class NotSaved(Exception):

@@ -81,8 +81,10 @@ def measure_busy(instance: LocalInstance, api: httpx.Client) -> float:
     with ThreadPoolExecutor(1) as pool:
         load = pool.submit(measure_load, instance, MORE, MANY)
         durations = time_calls(api, SEARCH, lambda _done: not load.done())
+        load.result()
         derivation = pool.submit(delivered, api)
         durations += time_calls(api, SEARCH, lambda _done: not derivation.done())
+        derivation.result()
     return statistics.quantiles(durations, n=20)[-1]
 
 
