@@ -1,11 +1,11 @@
 """Makes MiniStack save each change in a journal before it answers, and continue from the journal.
 
-MiniStack keeps all state in memory and writes it when it stops. Here each item, stream record, read
-position, object and asynchronous invocation is a row of the journal. The state of the other
-services (users, schedules, functions, ...) is small: one row each, written after a request that
-may have changed it. A deployment changes many services for a while. So no state of CloudFormation
-is saved before it ends, and then every service is saved with it: a deployment that was interrupted
-has not happened, and the next one repeats it.
+MiniStack keeps all state in memory and writes it when it stops. Here each item, stream record,
+read position, object, message and asynchronous invocation is a row of the journal. The state of
+the other services (users, schedules, functions, ...) is small: one row each, written after a
+request that may have changed it. A deployment changes many services for a while. So no state of
+CloudFormation is saved before it ends, and then every service is saved with it: a deployment that
+was interrupted has not happened, and the next one repeats it.
 
 No answer leaves before all earlier changes are in the file, whoever made them. So nothing that a
 client has seen is lost either. All names of MiniStack that are used here are read at the start: a
@@ -37,6 +37,7 @@ from daicho_cli.local.restored_state import (
     current_invocation,
     read_positions,
 )
+from daicho_cli.local.saved_messages import MESSAGE_ACTIONS, SavedMessages
 
 Answer = tuple[int, dict[str, str], bytes]
 PUT_SERVICE = "REPLACE INTO service VALUES (?, ?)"
@@ -52,7 +53,7 @@ DELETE_OBJECTS = "DELETE FROM object WHERE account = ? AND bucket = ?"
 PUT_INVOCATION = "INSERT INTO invocation VALUES (?, ?)"
 READING = ("get", "head", "list", "describe", "query", "scan", "batchget", "transactget", "search")
 """The beginnings of the names of actions that change nothing."""
-UNSAVED = ("putlogevents", "putmetricdata")
+UNSAVED = ("putlogevents", "putmetricdata", "putevents")
 """Actions whose effect is saved at a stop and at the end of a deployment only."""
 ITEM_ACTIONS = (
     *("putitem", "updateitem", "deleteitem", "batchwriteitem", "transactwriteitems"),
@@ -115,6 +116,7 @@ class DurableState:
         self._functions = ministack.functions
         # It keeps functions of MiniStack as they are before they are replaced.
         self._restoration = Restoration(journal, ministack, self._add)
+        SavedMessages(ministack, self._add, self._restoration.query)
         self._names = {module: name for name, module in self._app._state_map.items()}
         self._guarded: set[str] = set()
         self._buckets: dict[tuple[str, str], str] = {}
@@ -401,6 +403,8 @@ class DurableState:
         """Whether all that a request changes has rows of its own."""
         if module_name == "s3":
             return bool(self._s3._parse_bucket_key(path, headers)[1])
+        if module_name == "sqs":
+            return action.startswith(MESSAGE_ACTIONS)
         return module_name == "dynamodb" and action in ITEM_ACTIONS
 
     def _follow_deployment(self) -> bool:

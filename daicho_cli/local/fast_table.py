@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Container
 from functools import lru_cache
+from heapq import heappop, heappush
+from itertools import count
 from typing import Any
 
 EXPIRED = "#ttl < :now"
@@ -16,7 +19,7 @@ INSERT = re.compile(r"""INSERT INTO "[^"]+" VALUE \{(('[^']+': \?(, )?)+)\}""")
 """An insert whose values are all parameters."""
 BATCHES = {"BatchExecuteStatement", "BatchWriteItem", "TransactWriteItems"}
 ROUNDS = 50
-"""How often the other requests are looked for before a batch, at most."""
+"""How often other requests are looked for before one that waits, at most."""
 
 
 def index_expiries(dynamodb: Any) -> None:
@@ -114,27 +117,48 @@ def _remember_inserts(dynamodb: Any) -> Any:
     return parse_insert
 
 
-def handle_batches_last(dynamodb: Any) -> None:
-    """Handle a batch of writes when no other request waits, and one after the other.
+class Turns:
+    """Lets requests wait until no other is to be answered; then they continue one by one.
 
     MiniStack handles all requests in one thread, in the order in which they arrive. So a page would
-    wait for the batches of all that write at that moment, for each request that it makes.
+    wait for the batches of all that write at that moment, for each request that it makes, and for
+    queues, buses and objects, which cost no time of a table on AWS.
     """
-    handle = dynamodb.handle_request
-    turn = asyncio.Lock()
 
-    async def handle_request(method: str, path: str, headers: Any, *more: Any) -> Any:
-        if headers.get("x-amz-target", "").rpartition(".")[2] not in BATCHES:
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._numbers = count()
+        self._giver: asyncio.Task[None] | None = None
+
+    def hold_back(self, service: Any, rank: int, actions: Container[str] | None = None) -> None:
+        """Let requests to a service wait, or those of some actions; a higher rank waits longer."""
+        handle = service.handle_request
+
+        async def handle_request(method: str, path: str, headers: Any, *more: Any) -> Any:
+            action = headers.get("x-amz-target", "").rpartition(".")[2]
+            if actions is None or action in actions:
+                await self._wait(rank)
             return await handle(method, path, headers, *more)
-        async with turn:
-            events = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]
+
+        service.handle_request = handle_request
+
+    async def _wait(self, rank: int) -> None:
+        turn = asyncio.get_running_loop().create_future()
+        heappush(self._waiting, (rank, next(self._numbers), turn))
+        if self._giver is None or self._giver.done():
+            self._giver = asyncio.create_task(self._give())
+        await turn
+
+    async def _give(self) -> None:
+        work = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]
+        while self._waiting:
             for _ in range(ROUNDS):
                 await asyncio.sleep(0)
-                if not events:
+                if not work:
                     break
-            return await handle(method, path, headers, *more)
-
-    dynamodb.handle_request = handle_request
+            *_, turn = heappop(self._waiting)
+            if not turn.done():  # its client may have gone
+                turn.set_result(None)
 
 
 def remember_indexes(dynamodb: Any) -> None:

@@ -43,6 +43,7 @@ class MiniStack:
     s3: Any
     machines: Any
     deployments: Any
+    queues: Any
 
     def render(self, value: Any) -> str:
         """A state as text."""
@@ -130,7 +131,7 @@ class Restoration:
             Exception: something cannot be read.
         """
         ministack = self._ministack
-        states = dict(self._query("SELECT name, state FROM service"))
+        states = dict(self.query("SELECT name, state FROM service"))
         running: list[Scope] = []
         for name, module_name in ministack.app._state_map.items():
             if name not in states:
@@ -167,14 +168,14 @@ class Restoration:
             self._count_items(table)
             streams.append(table.get("LatestStreamArn") or "")
             statement = "SELECT position, record FROM record WHERE stream = ? ORDER BY position"
-            if rows := self._query(statement, streams[-1]):
+            if rows := self.query(statement, streams[-1]):
                 records = [json.loads(record) for _, record in rows]
                 dynamodb._stream_records.set_scoped(*scope, records)
                 dynamodb._stream_trimmed.set_scoped(*scope, rows[0][0])
         for statement, kept in zip(DELETE_OTHER_ITEMS, (tables, streams), strict=True):
             self._add((statement, (json.dumps(kept),)))
         oldest = time.time() - dynamodb._TXN_TOKEN_TTL
-        for scope, text in self._query("SELECT scope, entry FROM token"):
+        for scope, text in self.query("SELECT scope, entry FROM token"):
             entry = json.loads(text)
             if entry["completed_at"] > oldest:
                 dynamodb._txn_idempotency.set_scoped(*json.loads(scope), entry)
@@ -192,12 +193,13 @@ class Restoration:
                 items[pk][sk] = item
         return items
 
-    def _query(self, statement: str, *values: Any) -> list[Any]:
+    def query(self, statement: str, *values: Any) -> list[Any]:
+        """Rows of the journal."""
         return self._journal.connection.execute(statement, values).fetchall()
 
     def _restore_positions(self, state: Any) -> None:
         positions = state["dynamodb_stream_positions"]
-        for mapping, position in self._query("SELECT mapping, position FROM position"):
+        for mapping, position in self.query("SELECT mapping, position FROM position"):
             positions.set_scoped(*json.loads(mapping), position)
 
     def _count_pending(self) -> int:
@@ -205,11 +207,11 @@ class Restoration:
         positions = dict(functions._dynamodb_stream_positions._data)
         lowest = read_positions(dict(functions._esms._data), positions)
         statement = "SELECT count(*) FROM record WHERE stream = ? AND position >= ?"
-        return sum(self._query(statement, *read)[0][0] for read in lowest.items())
+        return sum(self.query(statement, *read)[0][0] for read in lowest.items())
 
     def _restore_objects(self) -> int:
         count, buckets = 0, self._ministack.s3._buckets._data
-        for account, bucket, key, text in self._query("SELECT * FROM object"):
+        for account, bucket, key, text in self.query("SELECT * FROM object"):
             if (account, bucket) in buckets:
                 self._ministack.restore_object(account, bucket, key, self._ministack.parse(text))
                 count += 1
@@ -221,7 +223,7 @@ class Restoration:
         begun, functions = 0, self._ministack.functions._functions.all_values()
         by_arn = {function["config"]["FunctionArn"]: function for function in functions}
         oldest = time.time() - HOURS_OF_AN_INVOCATION * 3600
-        for key, text in self._query("SELECT id, invocation FROM invocation"):
+        for key, text in self.query("SELECT id, invocation FROM invocation"):
             content = json.loads(text)
             function = by_arn.get(content["arn"])
             if function is None or content["at"] < oldest:

@@ -150,6 +150,30 @@ def test_a_kill_loses_nothing_of_any_service(alone: LocalInstance) -> None:
     assert done == "SUCCEEDED"
 
 
+def test_a_kill_loses_no_message(alone: LocalInstance) -> None:
+    sqs = open_client(alone, "sqs")
+    url = sqs.create_queue(QueueName="letters.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
+    for name in "dbac":
+        letter = {"MessageBody": name, "MessageGroupId": "g", "MessageDeduplicationId": name}
+        sqs.send_message(QueueUrl=url, **letter)
+    read, _ = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=2)["Messages"]
+    sqs.delete_message(QueueUrl=url, ReceiptHandle=read["ReceiptHandle"])
+    kill(alone)
+    server.start(alone)
+    letter = {"MessageBody": "e", "MessageGroupId": "g", "MessageDeduplicationId": "e"}
+    number = sqs.send_message(QueueUrl=url, **letter)["SequenceNumber"]
+    assert int(number) == 5
+    letters = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+    assert [letter["Body"] for letter in letters] == ["b", "a", "c", "e"]
+    handles = [*(letter["ReceiptHandle"] for letter in letters[:3]), "unknown"]
+    entries = [{"Id": f"{n}", "ReceiptHandle": handle} for n, handle in enumerate(handles)]
+    answer = sqs.delete_message_batch(QueueUrl=url, Entries=entries)
+    assert [entry["Id"] for entry in answer["Successful"]] == ["0", "1", "2"]
+    assert [entry["Id"] for entry in answer["Failed"]] == ["3"]
+    attributes = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+    assert attributes["ApproximateNumberOfMessagesNotVisible"] == "1"
+
+
 def write_until(stop: threading.Event, write: Callable[[int], Any], made: list[int]) -> None:
     """Make numbered writes, each again until it is acknowledged."""
     while not stop.is_set():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import queue
 import shutil
+import subprocess
+import sys
 import threading
 import time
 import zipfile
@@ -16,15 +18,18 @@ from typing import Any
 
 import pytest
 
+from daicho_cli.local import emulator
 from daicho_cli.local.emulator import (
     CODES,
     END_OF_LOG,
     FOUND_HANDLER,
     SECONDS_BETWEEN_READS,
     UNSENT,
+    empty_queues_faster,
     mark_end_of_log,
     read_streams_apart,
     repeat_unsent_invocations,
+    run_patient_functions_last,
     share_code,
 )
 
@@ -113,6 +118,7 @@ class Mappings:
 
     def __init__(self) -> None:
         self.read: list[tuple[str, float]] = []
+        self.patient: set[str] = set()
         self.waiting = threading.Semaphore(0)
         self.records = {"slow": 2, "quick": 3, "gathers": 1}
 
@@ -131,8 +137,20 @@ class Mappings:
         if own == ["slow"]:
             self.waiting.acquire()
         self.records[own[0]] -= 1
+        self._note(own[0])
         self.read.append((own[0], time.monotonic()))
         return True
+
+    def _poll_sqs(self) -> bool:
+        self._note("queue")
+        return True
+
+    def _note(self, mapping: str) -> None:
+        if emulator._is_patient.get():
+            self.patient.add(mapping)
+
+    def _sqs_esm_concurrency(self, esm: Any, _record: Any, _config: Any, queue: Any = None) -> int:
+        return 1 if queue else int(esm["limit"])
 
 
 def test_each_reader_of_a_stream_waits_for_its_own_function_alone() -> None:
@@ -151,6 +169,34 @@ def test_each_reader_of_a_stream_waits_for_its_own_function_alone() -> None:
     mappings._poll_dynamodb_streams()
     wait_until(lambda: len(mappings.read) == 7)
     assert all(at - began >= 1 for name, at in mappings.read if name == "gathers")
+    assert mappings.patient == {"gathers"}
+
+
+def test_a_queue_has_a_few_batches_under_way_and_its_functions_are_patient() -> None:
+    mappings = Mappings()
+    empty_queues_faster(mappings)
+    queue = {"is_fifo": True}
+    of_limits = [mappings._sqs_esm_concurrency({"limit": limit}, 0, 0, queue) for limit in (2, 10)]
+    assert of_limits == [2, 3]
+    assert mappings._poll_sqs()
+    assert mappings.patient == {"queue"}
+    assert not emulator._is_patient.get()
+
+
+def test_the_process_of_a_patient_function_has_the_lowest_priority() -> None:
+    class Sleeping:
+        def _spawn(self) -> None:
+            self._proc = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+
+    run_patient_functions_last(Sleeping)
+    for is_patient, priority in ((False, 0), (True, 19)):
+        emulator._is_patient.set(is_patient)
+        worker: Any = Sleeping()
+        worker._spawn()
+        with worker._proc:
+            niceness = os.getpriority(os.PRIO_PROCESS, worker._proc.pid)
+            assert niceness == max(priority, os.getpriority(os.PRIO_PROCESS, 0))
+    emulator._is_patient.set(False)
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

@@ -1,4 +1,4 @@
-"""The index of expiries follows each write; a text is parsed once; batches wait for the others."""
+"""The index of expiries follows each write; a text is parsed once; requests wait for others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from daicho.storage.requests import build_insert
 from daicho_cli.local.fast_table import (
     EXPIRED,
-    handle_batches_last,
+    Turns,
     index_expiries,
     remember_indexes,
     remember_parsed_texts,
@@ -146,29 +146,42 @@ def test_the_keys_of_indexes_are_read_again_after_one_is_added() -> None:
     assert len(read) == 2
 
 
-def test_batches_are_handled_after_what_waits_and_one_after_the_other() -> None:
+def test_batches_and_other_services_wait_for_what_is_to_be_answered() -> None:
     handled: list[str] = []
 
     async def handle(method: str, path: str, headers: Any, *_more: Any) -> None:
         action = headers["x-amz-target"].rpartition(".")[2]
-        handled.append(f"{action} begins")
         await asyncio.sleep(0)
-        handled.append(f"{action} ends")
+        handled.append(action)
 
-    dynamodb = SimpleNamespace(handle_request=handle)
-    handle_batches_last(dynamodb)
+    turns, dynamodb = Turns(), SimpleNamespace(handle_request=handle)
+    queues = SimpleNamespace(handle_request=handle)
+    turns.hold_back(queues, 2)
+    turns.hold_back(dynamodb, 1, {"BatchWriteItem"})
+
+    async def send(service: Any, action: str) -> None:
+        await service.handle_request("POST", "/", {"x-amz-target": f"v.{action}"})
 
     async def send_all() -> None:
-        names = ("BatchWriteItem", "TransactWriteItems", "GetItem", "Query")
-        await asyncio.gather(
-            *(dynamodb.handle_request("POST", "/", {"x-amz-target": f"v.{name}"}) for name in names)
-        )
+        gone = asyncio.create_task(send(queues, "Gone"))
+        tasks = [
+            asyncio.create_task(send(service, action))
+            for service, action in (
+                (queues, "SendMessage"),
+                (dynamodb, "BatchWriteItem"),
+                (queues, "DeleteMessage"),
+                (dynamodb, "GetItem"),
+                (dynamodb, "Query"),
+            )
+        ]
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.gather(*tasks)
+        await send(queues, "Later")
 
     asyncio.run(send_all())
-    batches = ["BatchWriteItem begins", "BatchWriteItem ends"]
-    batches += ["TransactWriteItems begins", "TransactWriteItems ends"]
-    assert [step for step in handled if step.split()[0] not in ("GetItem", "Query")] == batches
-    assert handled[-4:] == batches
+    first = ["GetItem", "Query", "BatchWriteItem"]
+    assert handled == [*first, "SendMessage", "DeleteMessage", "Later"]
 
 
 def test_a_signature_is_verified_once_for_each_key() -> None:
