@@ -27,8 +27,7 @@ from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import ItemPage, Query
 from daicho.tally import counter_items, reader, slots

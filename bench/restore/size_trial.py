@@ -22,8 +22,7 @@ from daicho.restore.move_back import MoveBack, open_difference_file
 from daicho.runtime.clock import utc_now
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.table import Table, open_table
 from tests.support.dynoxide import create_table, serving
 

@@ -18,7 +18,7 @@ from botocore.config import Config
 from bench.speed.figures import Figure, compare_in_pairs
 from bench.speed.invocation import CREDENTIALS
 from bench.speed.stubbed_http import StubbedHttp
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.requests import Query
 from daicho.storage.table import Table, open_table
 

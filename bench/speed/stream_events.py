@@ -14,8 +14,7 @@ from daicho.declare.registry import Daicho
 from daicho.layout.base_item import build_base_item
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
-from daicho.storage.attributes import Image, to_image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import Image, get_key, to_image
 from daicho.storage.requests import to_key_image
 
 TENANT = "acme"

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from daicho.errors import ThrottledError
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.keys import WRITES_A_SECOND
 from daicho.storage.requests import NO_NAMES
 from tests.support.memory_stores import MemoryTable

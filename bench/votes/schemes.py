@@ -22,9 +22,8 @@ from daicho.plan import Ledger
 from daicho.query.key_resolver import FROZEN_CACHE_S
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.item_key import ItemKey
 from daicho.stream.projector import Projector
 from daicho.stream.records import Batch, StreamRecord, render_sequence
 from daicho.tally import counter_items, counter_slots

@@ -24,7 +24,7 @@ from daicho.declare.rules.declared_places import list_decimal_fields, list_decla
 from daicho.derive.events import CAUSE_MARK, QUIET_MARK
 from daicho.items.json_pairs import replace_exponents
 from daicho.items.mapper import make_adapter
-from daicho.layout.repairs import REPAIR_MARK
+from daicho.layout.marks import REPAIR_MARK
 from daicho.storage import keys
 from daicho.storage.scales import SCALES, count_places, restore_scales
 from daicho_cli.archive.session import (

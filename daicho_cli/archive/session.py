@@ -24,8 +24,8 @@ from daicho.plan import EntityPlan, Ledger
 from daicho.release.commands import REQUEST_ATTEMPTS, REQUEST_TIMEOUT_S
 from daicho.runtime.clock import utc_now
 from daicho.storage import attributes
+from daicho.storage.attributes import ItemKey
 from daicho.storage.bucket import Bucket, open_bucket
-from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import FetchedObject
 from daicho.storage.table import Table, open_table
 from daicho_cli.aws import Stack

@@ -12,8 +12,7 @@ from daicho.errors import Invalid
 from daicho.layout import sections, versions
 from daicho.layout.base_item import build_base_item
 from daicho.plan import EntityPlan, Generation
-from daicho.storage.attributes import AttributeValue, Image, to_value
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import AttributeValue, Image, get_key, to_value
 from daicho_cli.cost.traffic import (
     ChangeTraffic,
     EntityTraffic,

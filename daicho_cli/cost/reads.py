@@ -9,8 +9,7 @@ from math import ceil, sqrt
 from typing import Any
 
 from daicho.plan import AggregatePlan, EntityPlan, SearchPlan
-from daicho.search.grams import HOT_GRAM, get_steps
-from daicho.search.keyword import Keyword, KeywordError
+from daicho.search.grams import HOT_GRAM, Keyword, KeywordError, get_steps
 from daicho.search.posting_lists import FIRST_BLOCK_ROWS
 from daicho.storage.attributes import Image, measure_image
 from daicho_cli.cost.counting import build_slot

@@ -18,8 +18,7 @@ from daicho.layout import cleanup_marks, sections, versions
 from daicho.layout.reservations import build_reservations
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, RetiringPlan
 from daicho.storage import keys
-from daicho.storage.attributes import Image, measure_image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key, measure_image
 from daicho_cli.cost.examples import (
     CREATED,
     ID,

@@ -25,7 +25,7 @@ from daicho.plan import (
     SearchPlan,
 )
 from daicho.plan.figures.series import get_chunk_name
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.web.routes.builder import build_operations
 from daicho.web.routes.tenant.operations import build_admin_operations
 from daicho_cli.generate.openapi import Check, write_or_check

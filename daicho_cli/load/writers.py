@@ -31,8 +31,7 @@ from daicho.layout.reservations import build_reservations
 from daicho.plan import EntityPlan, Ledger
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget, retry
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.table import MAX_BATCH_WRITES, Table
 from daicho.write.conditions import if_absent, if_unchanged
 from daicho_cli.load.rows import RejectedError

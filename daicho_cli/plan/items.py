@@ -27,9 +27,8 @@ from daicho.runtime.clock import utc_now
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import attributes
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.capacity import READ_UNIT_BYTES
-from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
 from daicho.storage.requests import ItemPage, Scan
 from daicho.storage.table import Table

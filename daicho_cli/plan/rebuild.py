@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 
-from daicho.layout.repairs import MAX_RUN_ID, REPAIR_MARK
+from daicho.layout.marks import MAX_RUN_ID, REPAIR_MARK
 from daicho.layout.reservations import build_reservations
 from daicho.plan import EntityPlan, RetiringPlan
 from daicho.plan.instances import Numbered

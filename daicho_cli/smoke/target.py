@@ -30,9 +30,9 @@ from daicho.plan import Ledger
 from daicho.query.key_resolver import KeyResolver
 from daicho.runtime.clock import utc_now
 from daicho.runtime.token_claims import TENANT_CLAIM
+from daicho.storage.attributes import ItemKey
 from daicho.storage.bucket import Bucket
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.web.schema import models
 from daicho_cli.aws import Stack, StackError, name_stack

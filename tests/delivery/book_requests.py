@@ -22,8 +22,7 @@ from daicho.book.book import Book
 from daicho.declare.split import get_manifest
 from daicho.errors import Conflict, NotFound, PreconditionFailed
 from daicho.layout import base_item, sections
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.table import Table
 from daicho.testing.aws.client_errors import build_error
 from daicho.testing.choices import Choices

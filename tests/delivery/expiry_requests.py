@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.testing.faults.code_versions import API_CALLER
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 from daicho.testing.oracle.expiry_rules import CHANGED_AT, render_instant

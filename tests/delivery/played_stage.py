@@ -18,7 +18,7 @@ from daicho.release.states import (
     list_filtered_types,
     read_stage_states,
 )
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import ItemKey, get_key
 from daicho.storage.protocols import apply_update
 from daicho.testing.choices import Choices
 from daicho.testing.faults.code_versions import (

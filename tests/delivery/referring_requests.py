@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 from daicho.book.book import Book
 from daicho.errors import Invalid, ReferenceNotFound, Unfinished
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.testing.faults.processes import SimulatedProcess
 from tests.delivery.book_requests import BookRequests, Call, Races
 from tests.delivery.referring_entities import REFERENCES, Chair, Cushion, Lease, Owner

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 from daicho.book.book import Book
 from daicho.errors import CheckFailed
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from tests.delivery.book_requests import BookRequests, Call, Races
 from tests.delivery.ruled_entities import NAMES, Paper, Task
 

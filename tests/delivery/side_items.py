@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from daicho.layout import item_keys
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.testing.simulated_entities import SimulatedEntities
 
 Items = Mapping[ItemKey, Image]

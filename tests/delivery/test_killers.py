@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from daicho.storage import item_key
+from daicho.storage import attributes
 from daicho.testing.aws.invocations import FunctionFailed, FunctionReturned
 from daicho.testing.choices import Choices
 from daicho.testing.faults.code_versions import (
@@ -47,7 +47,7 @@ def deploy_with_killers(
         if place in killers:
             values[MARK] = f"{KILLER}:{place}"
         item = build_image("Order", values)
-        deployment.dynamodb.commit(item_key.get_key(item), item)
+        deployment.dynamodb.commit(attributes.get_key(item), item)
     return deployment, writer
 
 

@@ -24,8 +24,7 @@ from daicho.release.release import Release
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
-from daicho.storage.attributes import Image, to_image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import Image, get_key, to_image
 from daicho.storage.requests import ItemPage, Write
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.stream.heartbeat_watcher import HeartbeatProgress, HeartbeatWatcher

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from daicho.layout.backfill_state import BackfillState
+from daicho.storage.attributes import get_key
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.item_key import get_key
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.choices import Choices
 from daicho.testing.clock import SimulatedClock

@@ -21,8 +21,7 @@ import pytest
 from daicho.plan import Ledger
 from daicho.rebuild.purged_items import is_item_of
 from daicho.release.older_writers import READERS_KNOW_S
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import Image, get_key
 from tests.e2e.api import eventually, send
 from tests.e2e.changing_stack import ChangingStack
 from tests.e2e.readers import Allowed, Readers, Truths, Writer, ask, judge

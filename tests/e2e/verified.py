@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 
 from daicho.plan import Ledger
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import ItemKey, get_key
 from daicho.storage.table import Table
 from daicho.tally.rankings import build_ranking_key
 from daicho.tally.reader import read_rolled_up_amount

@@ -23,10 +23,9 @@ from daicho.items.mapper import to_field_image
 from daicho.layout import item_keys
 from daicho.layout.base_item import build_base_item
 from daicho.plan import Ledger
-from daicho.storage import item_key
-from daicho.storage.attributes import Image
-from daicho.storage.budget import RequestBudget
-from daicho.storage.item_key import ItemKey
+from daicho.storage import attributes
+from daicho.storage.attributes import Image, ItemKey
+from daicho.storage.capacity import RequestBudget
 from daicho.storage.requests import ItemPage, Query
 from daicho.storage.table import BatchGetResult, Table
 
@@ -53,7 +52,7 @@ class Shelf(Table):
         image = build_base_item(
             TENANT, generation, to_field_image(entity, get_values(item)), created
         )
-        self._set(item_key.get_key(image), image)
+        self._set(attributes.get_key(image), image)
 
     def remove(self, key: ItemKey) -> None:
         self._set(key, None)

@@ -11,8 +11,8 @@ from daicho.derive.contributions import Amount
 from daicho.derive.derived_items import IndexRow
 from daicho.layout import item_keys, versions
 from daicho.plan.event_filters import project_filters
-from daicho.storage import item_key
-from daicho.storage.item_key import ItemKey
+from daicho.storage import attributes
+from daicho.storage.attributes import ItemKey
 from daicho.stream.batch_fold import DerivedWrite, fold_batch, sum_deltas
 from daicho.stream.changes import RecordChanges, compute_batch
 from daicho.stream.records import Batch
@@ -48,7 +48,7 @@ def histories(draw: st.DrawFn) -> History:
         for item in writer.items.values() if versioned else ():
             revised = versions.split_versioned_image(item, number, clock.now())
             kept = versions.build_version_item(revised, item["type"]["S"])
-            deployment.dynamodb.commit(item_key.get_key(kept), kept)
+            deployment.dynamodb.commit(attributes.get_key(kept), kept)
         if draw(st.integers(0, 9)) == 0:
             recorder.split(draw(st.sampled_from(recorder.open_shards)))
     batches: list[Batch] = []

@@ -26,11 +26,10 @@ from daicho.declare.registry import Daicho
 from daicho.items.mapper import to_item
 from daicho.plan import Ledger
 from daicho.query import collection_reader
-from daicho.search.grams import compute_forms
-from daicho.search.keyword import Keyword
+from daicho.search.grams import Keyword, compute_forms
 from daicho.search.normalise import fold
-from daicho.storage import item_key
-from daicho.storage.item_key import ItemKey
+from daicho.storage import attributes
+from daicho.storage.attributes import ItemKey
 from tests.property.lagging import NOON, Shelf, walked
 
 
@@ -188,7 +187,7 @@ def test_a_walk_while_items_change(
     shelf = shelf_of(docs, draw)
     shelf.falters = draw.random() < 0.5
     steady = {
-        item_key.get_key(image): to_item(Doc, image, LEDGER).id for image in shelf.items.values()
+        attributes.get_key(image): to_item(Doc, image, LEDGER).id for image in shelf.items.values()
     }
     there = set(listed(shelf, questions))
     seen: list[str] = []

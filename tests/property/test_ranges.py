@@ -26,7 +26,7 @@ from daicho.errors import Invalid
 from daicho.items.mapper import to_item
 from daicho.plan import Ledger
 from daicho.query import collection_reader
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from tests.property.lagging import NOON, Shelf, walked
 
 

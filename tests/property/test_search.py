@@ -29,7 +29,7 @@ from daicho.plan import Ledger, TextRules
 from daicho.query import related_search
 from daicho.search import pager, posting_lists
 from daicho.search.normalise import compute_meanings, compute_readings, fold, has_words
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from tests.property.lagging import NOON, TENANT, Shelf, walked
 
 

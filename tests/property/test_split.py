@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from daicho.layout import sections
 from daicho.layout.sections import Manifest, Section
 from daicho.storage import attributes, keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 
 TEXT = st.text(
     st.sampled_from('#$/ab\x00 "\\!%台\U0001f600') | st.characters(exclude_categories=["Cs"])

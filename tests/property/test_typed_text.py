@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daicho.plan import TextRules
-from daicho.search.grams import Mode, compute_forms
-from daicho.search.keyword import Keyword
+from daicho.search.grams import Keyword, Mode, compute_forms
 from daicho.search.normalise import compute_readings, fold
 from daicho.search.unicode14 import is_assigned
 

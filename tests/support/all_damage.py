@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import count
 
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.testing.stack_settings import ARCHIVE_BUCKET
 from daicho.verify.faults import parse_owner
 from daicho.verify.findings import Kind

@@ -10,8 +10,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 from mypy_boto3_dynamodb import DynamoDBClient
 
-from daicho.storage.attributes import parse_number
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey, parse_number
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)

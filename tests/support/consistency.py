@@ -9,8 +9,7 @@ from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
 from daicho.derive.derived_items import IndexRow
 from daicho.plan import EntityPlan, Ledger
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.tally import slots, total_items
 from tests.support.sample_ledger import LEDGER
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.stream.claims import Claim, render_payload_name
 from daicho.stream.shard_items import put_claim
 from daicho.verify.findings import Finding, Kind

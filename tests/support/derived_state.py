@@ -8,7 +8,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive.contributions import Amount
 from daicho.plan import Ledger
-from daicho.storage import item_key
+from daicho.storage import attributes
 from daicho.storage.attributes import Image, to_image
 from daicho.storage.table import Table
 from daicho.tally import slots
@@ -27,7 +27,7 @@ def derive_all(dynamodb: DynamoDBClient, table_name: str, ledger: Ledger) -> Non
     items = list(items_of(dynamodb, table_name))
     wanted = compute_rows(list_base_items(items), ledger)
     rows = (item for item in items if "type" not in item and "GSI2PK" in item)
-    standing = {item_key.get_key(item) for item in rows}
+    standing = {attributes.get_key(item) for item in rows}
     puts = [row.to_item(key) for key, row in wanted.items()]
     Table(dynamodb, table_name).batch_write(puts, standing - set(wanted))
 

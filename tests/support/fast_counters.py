@@ -9,8 +9,7 @@ from typing import Any
 from daicho.layout import item_keys
 from daicho.plan import CounterPlan, EntityPlan, Generation, KeyPlan, Ledger, Part
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.tally import counter_items, counter_rollup, counter_slots, reader
 from daicho.tally.dirty_marks import DirtyTallies
 from daicho.tally.fair_queue import DirtyTally, TallyTurn

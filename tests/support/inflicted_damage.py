@@ -12,8 +12,7 @@ from typing import Any
 from daicho.layout.sections import render_sections_partition
 from daicho.layout.versions import build_version_key
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.tally import reader, slots, total_items
 from daicho.verify.findings import Kind
 from tests.support.verified_shop import Sale, VerifiedShop

@@ -6,7 +6,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.testing.aws.dynamodb.attribute_values import Image
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.aws.stream_recorder import StreamRecorder

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from daicho.runtime.clock import utc_now
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.aws.memory_s3 import MemoryS3

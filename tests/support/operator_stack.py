@@ -19,8 +19,8 @@ from daicho.handlers.wiring.invocation import Handler
 from daicho.local import ops as local_ops
 from daicho.local import project as local_project
 from daicho.runtime.token_claims import OPERATOR
+from daicho.storage.attributes import get_key
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import get_key
 from daicho.storage.table import Table
 from tests.support.api_client import Client
 from tests.support.consistency import differences

@@ -14,9 +14,8 @@ from daicho.redrive.failure_bucket import RecordRearchiver
 from daicho.redrive.redrive import Redrive
 from daicho.redrive.report import RedriveReport, RedriveRequest
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.protocols import DescribesStream, StreamShard
 from daicho.storage.table import Table
 from daicho.stream import changes, claims

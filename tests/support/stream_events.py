@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import Image, get_key
 from daicho.stream.records import Batch
 
 LABEL = "2026-11-21T00:00:00.000"

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from daicho.derive.contributions import Amount
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.protocols import apply_update
 from daicho.tally import reader, slots
 from tests.support.memory_stores import MemoryTable

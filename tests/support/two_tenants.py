@@ -16,9 +16,8 @@ from daicho.handlers import api, jobs, project, rollup
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan import EntityPlan
 from daicho.storage import keys
-from daicho.storage.attributes import Image, to_image
+from daicho.storage.attributes import Image, ItemKey, get_key, to_image
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import Claim

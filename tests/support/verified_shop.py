@@ -34,9 +34,8 @@ from daicho.plan import Ledger
 from daicho.recovery.recovery import RecoveryWorker, request_recovery
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import Scan
 from daicho.testing import MemoryDeployment
 from daicho.testing.memory_deployment import DeliveryError

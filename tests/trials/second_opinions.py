@@ -24,7 +24,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 from rich.console import Console
 from rich.table import Table
 
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from tests.integration.storage.test_memory import (
     CONDITIONS,
     ITEM,

@@ -21,8 +21,7 @@ from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.protocols import FetchedObject, ListedObject
 from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.stream.records import StreamRecord
 
 START = "0"

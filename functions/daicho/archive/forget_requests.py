@@ -16,8 +16,7 @@ from typing import Any
 from daicho.layout.retention import STREAM_SAFETY_WINDOW
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.requests import Update, build_change
 
 FORGOTTEN = keys.render("", "forgotten")

@@ -18,7 +18,7 @@ from daicho.archive.row_format import ArchivedRow
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.protocols import FetchedObject, ListedObject
 
 ARCHIVE_PREFIX = "entity="

@@ -12,13 +12,11 @@ from daicho.errors import DaichoError
 from daicho.layout import item_keys, reservations
 from daicho.layout.backfill_state import render_instance
 from daicho.layout.base_item import is_expired
-from daicho.layout.dismissals import DISMISSED_MARK
 from daicho.layout.expiry import EXPIRY, build_expiry
+from daicho.layout.marks import DISMISSED_MARK, REPAIR_MARK, RESTORED_MARK, RestoredMark
 from daicho.layout.migrations import read_migrated
-from daicho.layout.repairs import REPAIR_MARK
-from daicho.layout.restorations import RESTORED_MARK, RestoredMark
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError, UnknownEntityError
-from daicho.storage import attributes, item_key, keys
+from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue
 
 _MARKS = (RESTORED_MARK, DISMISSED_MARK, REPAIR_MARK)
@@ -55,7 +53,7 @@ def build_restored_image(
         if plan.key.edge:
             inverted = item_keys.build_inverted_key(row.tenant, plan, image)
             image |= {"GSI1PK": {"S": inverted.pk}, "GSI1SK": {"S": inverted.sk}}
-        if item_keys.build_base_key(row.tenant, plan, image) != item_key.get_key(image):
+        if item_keys.build_base_key(row.tenant, plan, image) != attributes.get_key(image):
             raise UnrestorableError("its declarations give it another key today")
         derived_items.compute_index_rows(plan, image)
         reservations.build_reservations(plan, image)

@@ -2,7 +2,7 @@
 
 A restored item lives as long as a new one and has its entity's current generation. Its derived
 items follow through the stream. It carries a mark of its row, and the table keeps a record of each
-restored row (`daicho.layout.restorations`). So a second run recognises its own work. A tally that
+restored row (`daicho.layout.marks`). So a second run recognises its own work. A tally that
 still counts the expired item takes its amount back once, however often the row is restored
 (rule 42). A rebuild that adds archived rows to a newer aggregate decides by the generation that the
 first restore of a row wrote (rule 33). So a restore ends when a newer generation is released, and
@@ -24,15 +24,15 @@ from daicho.archive.restored_image import UnrestorableError, build_restored_imag
 from daicho.archive.row_format import ArchivedRow
 from daicho.errors import NotUnique, Raced, TransactionFailedError, UnavailableError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
-from daicho.layout.dismissals import is_dismissed
-from daicho.layout.reservation_writer import ReservationWriter, check_free
-from daicho.layout.restorations import (
+from daicho.layout.marks import (
     RESTORED_MARK,
     RestoredMark,
     build_record_put,
     build_restoration_key,
+    is_dismissed,
     is_recorded,
 )
+from daicho.layout.reservation_writer import ReservationWriter, check_free
 from daicho.plan import Ledger
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import ClockReading, read_clocks, utc_now
@@ -40,8 +40,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget, make_mapper, retry_all
 from daicho.storage import attributes
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import AttributeValue, Image, ItemKey
 from daicho.storage.requests import Put, Write, require_same
 from daicho.storage.table import Table
 

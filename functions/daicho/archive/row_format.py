@@ -17,9 +17,8 @@ from daicho.errors import DaichoError
 from daicho.layout import item_keys
 from daicho.plan import Ledger, NewerGenerationError, UnknownEntityError
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage import attributes, item_key, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import Image, ItemKey
 from daicho.stream.records import StreamRecord
 
 _SEQ = re.compile(r"[^#]+#[0-9]{40,64}")
@@ -82,7 +81,7 @@ class ArchivedRow:
     @property
     def key(self) -> ItemKey:
         """The item's key."""
-        return item_key.get_key(self.item)
+        return attributes.get_key(self.item)
 
     @property
     def line(self) -> bytes:
@@ -106,7 +105,7 @@ def is_readable(image: Image, ledger: Ledger) -> bool:
         entity = image["type"]["S"]
         plan = ledger.find_plan(entity, attributes.get_integer(image, "gen") or 0)
         tenant = keys.parse(image["PK"]["S"])[0]
-        if item_keys.build_base_key(tenant, plan, image) != item_key.get_key(image):
+        if item_keys.build_base_key(tenant, plan, image) != attributes.get_key(image):
             return False
         return all(
             not expected or name not in image or expected in image[name] or "NULL" in image[name]

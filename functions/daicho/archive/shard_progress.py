@@ -19,8 +19,7 @@ from itertools import islice
 
 from daicho.layout.heartbeats import HeartbeatName
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import AttributeValue, ItemKey
 from daicho.storage.requests import Update
 from daicho.stream.claims import MAX_HEARTBEATS, SHARD_ITEM_RETENTION, render_heartbeat
 from daicho.stream.records import StreamRecord

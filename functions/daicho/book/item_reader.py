@@ -16,8 +16,7 @@ from daicho.query.key_resolver import KeyResolver
 from daicho.query.unique_finder import find_by_value
 from daicho.query.version_history import VersionHistory
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.table import Table
 
 

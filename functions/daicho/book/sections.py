@@ -17,8 +17,7 @@ from daicho.query.access import Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.section_reader import SectionsRead, read_document, read_stored_section
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import Image, get_key
 from daicho.storage.table import Table
 from daicho.write.section_writer import SECTION_HEADER
 from daicho.write.transaction import Transaction

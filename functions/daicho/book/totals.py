@@ -18,7 +18,7 @@ from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.paging import CursorBinding, CursorPosition, check_limit, resolve_cursor
 from daicho.query.totals import TallyGroup, Totals, resolve_group
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.budget import LIVE_UNITS
+from daicho.storage.capacity import LIVE_UNITS
 from daicho.storage.table import Table
 from daicho.write.counter_writer import CounterWriter
 

@@ -21,7 +21,7 @@ from daicho.layout import cleanup_marks
 from daicho.layout.object_names import render_object_name
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 
 DOWNLOAD_SECONDS = 60 * 60
 """How long a URL may be used: an address that was passed on does not open for ever."""

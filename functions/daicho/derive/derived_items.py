@@ -35,8 +35,7 @@ from daicho.layout.retention import TOMBSTONE_RETENTION
 from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, RetiringPlan, SearchPlan
 from daicho.search import grams
 from daicho.storage import keys
-from daicho.storage.attributes import AttributeValue, Image, get_text
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import AttributeValue, Image, ItemKey, get_key, get_text
 
 COPY_ATTRIBUTE = "copy"
 """The attribute of a derived item; GSI2 projects it."""

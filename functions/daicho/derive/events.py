@@ -14,7 +14,7 @@ from typing import Any
 
 from daicho.errors import Invalid
 from daicho.layout.base_item import find_longest_field
-from daicho.layout.restorations import RESTORED_MARK
+from daicho.layout.marks import RESTORED_MARK
 from daicho.plan.events import EventPlan
 from daicho.storage.attributes import AttributeValue, Image, equal_images
 from daicho.storage.plain_json import to_plain_json

@@ -15,8 +15,7 @@ from daicho.layout.base_item import DAMAGE, NO_VALUE
 from daicho.plan import Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import EMPTY_SORT_KEY, get_key
+from daicho.storage.attributes import EMPTY_SORT_KEY, Image, get_key
 from daicho.storage.keys import render_scalar
 
 T = TypeVar("T")

@@ -16,8 +16,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.requests import to_key_image
 
 State = Literal["running", "succeeded", "failed"]

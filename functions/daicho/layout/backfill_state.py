@@ -35,8 +35,7 @@ from daicho.plan import EntityPlan, Ledger
 from daicho.plan.disabled import Instance
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.requests import Update, build_change, to_key_image
 
 BACKFILL = keys.render("", "backfill")

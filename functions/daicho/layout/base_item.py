@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from daicho.errors import Invalid
 from daicho.layout import expiry, item_keys
-from daicho.layout.dismissals import compute_digest
+from daicho.layout.marks import compute_digest
 from daicho.plan import Generation
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import AttributeValue, Image

@@ -12,8 +12,7 @@ from __future__ import annotations
 import datetime as dt
 
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.requests import to_key_image
 
 LIST = keys.render("", "leftover")

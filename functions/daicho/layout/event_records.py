@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from daicho.storage import keys
-from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey
+from daicho.storage.attributes import EMPTY_SORT_KEY, ItemKey
 
 OWNER = "~event"
 """Behind the tenant in the partition keys of records."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 
 from daicho.layout.item_keys import meets_condition
-from daicho.layout.restorations import RESTORED_MARK, RestoredMark
+from daicho.layout.marks import RESTORED_MARK, RestoredMark
 from daicho.plan import EntityPlan, Ledger
 from daicho.plan.expiry import CHANGED_AT, CREATED_AT, is_same_retention
 from daicho.storage import attributes, keys

@@ -12,8 +12,7 @@ from daicho.plan.parts import find_range
 from daicho.search import grams
 from daicho.search.normalise import fold
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey
+from daicho.storage.attributes import EMPTY_SORT_KEY, Image, ItemKey
 
 
 class UnderivableError(ValueError):

@@ -14,8 +14,7 @@ from typing import Any
 from daicho.errors import UnmigratableError
 from daicho.plan import EntityPlan, FieldPlan, Generation, Ledger, MigrationPlan
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import AttributeValue, Image, get_key
 from daicho.storage.scales import find_scales, replace_scales, restore_scales
 
 _KINDS = {"str": "S", "int": "N", "decimal": "N", "bool": "BOOL", "set": "SS"}

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from daicho.errors import Invalid
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 
 MAX_NAME_BYTES = 1024
 

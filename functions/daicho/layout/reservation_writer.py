@@ -16,8 +16,7 @@ from daicho.layout.base_item import is_expired
 from daicho.layout.reservations import OWNER, Reservations
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import AttributeValue, Image, ItemKey, get_key
 from daicho.storage.protocols import GetsItems
 from daicho.storage.requests import ConditionCheck, Delete, Write, get_write_key
 

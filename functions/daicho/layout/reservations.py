@@ -25,8 +25,7 @@ from daicho.layout.item_keys import render_field
 from daicho.plan import EntityPlan, Ledger, UniquePlan
 from daicho.search.normalise import fold, fold_case
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey, get_key
+from daicho.storage.attributes import EMPTY_SORT_KEY, AttributeValue, Image, ItemKey, get_key
 from daicho.storage.requests import ConditionCheck, Delete, Put, require_same, to_key_image
 
 OWNER = "owner"

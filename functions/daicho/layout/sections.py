@@ -20,8 +20,7 @@ from daicho.errors import Invalid
 from daicho.layout import cleanup_marks
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import AttributeValue, Image, ItemKey
 from daicho.storage.requests import to_key_image
 
 MANIFEST = "split"

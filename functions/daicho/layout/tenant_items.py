@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 
 CLOSED_SORT_KEY = "closed"
 CLOSED_CACHE_S = 5.0

@@ -25,9 +25,8 @@ from daicho.layout import item_keys
 from daicho.layout.base_item import DAMAGE, get_version
 from daicho.plan import EntityPlan
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage import attributes, item_key, keys
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import AttributeValue, Image, ItemKey
 from daicho.storage.requests import to_key_image
 
 Values = dict[str, AttributeValue]
@@ -159,7 +158,7 @@ def split_versioned_image(image: Image, number: int, at: dt.datetime) -> Values:
 
 def build_version_item(image: Image, entity: str) -> Values:
     """The version item of a whole image."""
-    key = build_version_key(item_key.get_key(image), entity, get_version(image))
+    key = build_version_key(attributes.get_key(image), entity, get_version(image))
     kept = {name: value for name, value in image.items() if name not in _OF_BASE_ONLY}
     return {**to_key_image(key), **kept}
 

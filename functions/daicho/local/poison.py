@@ -17,7 +17,7 @@ from typing import Any
 from daicho.handlers.wiring.invocation import Context, Handler
 from daicho.plan import Ledger
 from daicho.storage import attributes, keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.protocols import GetsItems, UpdatesItems, apply_update
 from daicho.storage.requests import Update
 

@@ -20,8 +20,7 @@ from ulid import ULID
 from daicho.errors import BadCursor, Refusal, StoreError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.protocols import apply_update, try_put
 from daicho.storage.requests import Put, Query, Update, to_key_image
 from daicho.storage.table import Table

@@ -21,7 +21,7 @@ from daicho.plan import EntityPlan, Ledger, ListingPlan, NewerGenerationError, S
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.metrics import emit_damage
 from daicho.search import grams
-from daicho.search.keyword import Keyword
+from daicho.search.grams import Keyword
 from daicho.search.pager import FetchedItems
 from daicho.search.posting_lists import (
     TOP,
@@ -32,9 +32,8 @@ from daicho.search.posting_lists import (
     restore_order,
 )
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import EMPTY_SORT_KEY, Image
 from daicho.storage.capacity import READ_UNIT_BYTES
-from daicho.storage.item_key import EMPTY_SORT_KEY
 from daicho.storage.requests import KeyRange, Query
 from daicho.storage.table import Table
 

@@ -14,8 +14,8 @@ from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.settings import UPLOAD_SECONDS
+from daicho.storage.attributes import ItemKey
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,8 @@ from daicho.layout import item_keys
 from daicho.layout.base_item import is_expired
 from daicho.layout.migrations import read_migrated
 from daicho.plan import EntityPlan, Ledger
-from daicho.storage.attributes import AttributeValue, Image, get_integer
+from daicho.storage.attributes import AttributeValue, Image, ItemKey, get_integer
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 
 FROZEN_CACHE_S = 2.0

@@ -32,8 +32,7 @@ from daicho.query.list_range import ListOrder
 from daicho.query.related_search import RelatedSearch
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.search import grams
-from daicho.search.grams import EVERYTHING, HOT_GRAM, Probe
-from daicho.search.keyword import Keyword, KeywordError, Term
+from daicho.search.grams import EVERYTHING, HOT_GRAM, Keyword, KeywordError, Probe, Term
 from daicho.search.posting_lists import (
     Intersection,
     PostingCursor,

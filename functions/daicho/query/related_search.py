@@ -26,13 +26,12 @@ from daicho.plan import (
 )
 from daicho.query.index_reader import RelatedMatches
 from daicho.search import grams
-from daicho.search.keyword import Keyword
+from daicho.search.grams import Keyword
 from daicho.search.normalise import compute_readings
 from daicho.search.posting_lists import PostingCursor, PostingList
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.item_cache import COLLECTION, ItemCache
-from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 from daicho.tally.reader import read_rolled_up_amount

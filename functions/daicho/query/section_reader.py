@@ -31,8 +31,7 @@ from daicho.layout.sections import (
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 

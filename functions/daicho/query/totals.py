@@ -26,7 +26,7 @@ from daicho.query.paging import CursorPosition
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
 from daicho.storage.attributes import Image
-from daicho.storage.budget import LIVE_UNITS
+from daicho.storage.capacity import LIVE_UNITS
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.requests import Query
 from daicho.storage.scales import pad_decimal

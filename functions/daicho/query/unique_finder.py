@@ -11,8 +11,7 @@ from daicho.layout import reservations
 from daicho.layout.reservations import ReservedValueError
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.key_resolver import KeyResolver
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.requests import ConditionCheck
 
 ATTEMPTS = 8

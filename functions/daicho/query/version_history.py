@@ -23,9 +23,8 @@ from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.list_range import compute_version_range
 from daicho.query.paging import CursorBinding, CursorPosition
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage import item_key
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage import attributes
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.requests import EVERY_KEY, KeyRange, Query, to_key_image
 from daicho.storage.table import Table
 
@@ -127,7 +126,7 @@ class VersionHistory:
     def read_whole(self, images: Sequence[Image]) -> Sequence[Image]:
         """Base items with their content, in their order, without items that are gone by now."""
         return list(
-            self.read_contents({item_key.get_key(image): image for image in images}).values()
+            self.read_contents({attributes.get_key(image): image for image in images}).values()
         )
 
     def read_contents(self, images: Mapping[ItemKey, Image]) -> Mapping[ItemKey, Image]:

@@ -18,16 +18,15 @@ from dataclasses import replace
 from daicho.errors import ContendedError, TransactionFailedError
 from daicho.layout import reservations
 from daicho.layout.base_item import is_expired
-from daicho.layout.dismissals import DISMISSED_MARK, is_dismissed, mark_dismissed
 from daicho.layout.expiry import EXPIRY, build_touched_expiry, has_older_retention
+from daicho.layout.marks import DISMISSED_MARK, is_dismissed, mark_dismissed
 from daicho.layout.migrations import list_pending, migrate_image
 from daicho.layout.reservations import ReservedValueError, render_owner
 from daicho.plan import EntityPlan, Generation, Ledger
 from daicho.rebuild.touches import build_touch, estimate_units, find_obstacle
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import AttributeValue, Image, ItemKey, get_key
 from daicho.storage.protocols import GetsItems, try_update
 from daicho.storage.requests import ConditionCheck, Delete, Put, Update
 from daicho.storage.table import Table

@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 from daicho.jobs.record import PassRecord
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 
 State = Literal["running", "paused", "blocked", "succeeded", "failed"]
 Phase = Literal["touch", "prove", "fill"]

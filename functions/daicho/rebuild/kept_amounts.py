@@ -19,7 +19,7 @@ from daicho.archive.row_format import ArchivedRow
 from daicho.derive import contributions
 from daicho.derive.contributions import Amount
 from daicho.layout.backfill_state import BackfillState, is_complete
-from daicho.layout.dismissals import is_dismissed
+from daicho.layout.marks import is_dismissed
 from daicho.layout.migrations import migrate_image
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError, RetiringPlan
 from daicho.storage import keys

@@ -29,7 +29,7 @@ from daicho.archive.shard_progress import build_progress_key
 from daicho.derive.contributions import Amount, split_parts
 from daicho.errors import StoreError, TransactionFailedError
 from daicho.layout.backfill_state import BackfillState, render_instance
-from daicho.layout.restorations import build_restoration_key
+from daicho.layout.marks import build_restoration_key
 from daicho.layout.tenant_items import CLOSED_CACHE_S, build_closed_mark_key
 from daicho.rebuild.kept_amounts import (
     Instance,
@@ -46,9 +46,8 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget, make_mapper, retry
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Update, Write
 from daicho.stream.heartbeat_watcher import HeartbeatWatcher
 from daicho.tally import slots

@@ -12,8 +12,7 @@ from daicho.rebuild.item_touch import NotUniqueError, ObstacleError, Touch, plan
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import Image, get_key
 from daicho.storage.requests import ItemPage
 from daicho.storage.table import Table
 

@@ -31,7 +31,7 @@ from daicho.release.states import read_stage_states
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import get_key
 from daicho.storage.parallel_scan import ScanRound
 from daicho.storage.protocols import try_update
 from daicho.storage.requests import ItemPage

@@ -18,7 +18,7 @@ from daicho.layout.backfill_state import BackfillState, render_instance
 from daicho.plan import Ledger
 from daicho.rebuild.job import JOB_KEY, TableJob, build_job_id
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.protocols import GetsItems
 from daicho.storage.table import Table
 

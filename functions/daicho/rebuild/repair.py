@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from daicho.jobs.lease import is_under_way
 from daicho.jobs.step import SAVE_INTERVAL, JobStep
-from daicho.layout.repairs import REPAIR_MARK
+from daicho.layout.marks import REPAIR_MARK
 from daicho.rebuild.item_touch import ObstacleError, Touch
 from daicho.rebuild.obstacles import count_set_aside
 from daicho.rebuild.page_touch import PageTouch
@@ -30,8 +30,7 @@ from daicho.rebuild.table_step import TableDependencies
 from daicho.rebuild.touches import select_items_of_entities
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import Image, get_key
 from daicho.storage.requests import Scan
 from daicho.stream.heartbeat_watcher import HeartbeatWatcher
 from daicho.stream.shard_items import read_shards

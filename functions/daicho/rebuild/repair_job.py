@@ -19,7 +19,7 @@ from daicho.plan import Ledger
 from daicho.rebuild.job import JOB_KEY, RebuildJob, build_job_id
 from daicho.rebuild.requests import find_job
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.protocols import GetsItems
 from daicho.storage.table import Table
 

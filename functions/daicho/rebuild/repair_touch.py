@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from daicho.derive.derived_items import IndexRow, build_derived_item
 from daicho.errors import UnavailableError
 from daicho.layout.item_keys import parse_derived_partition
-from daicho.layout.repairs import REPAIR_MARK, build_repair_touch
+from daicho.layout.marks import REPAIR_MARK, build_repair_touch
 from daicho.layout.retention import FENCED
 from daicho.plan import Ledger
 from daicho.rebuild.item_touch import ObstacleError, Touch
 from daicho.rebuild.touches import estimate_units
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue, Image, measure_image
+from daicho.storage.attributes import AttributeValue, Image, ItemKey, get_key, measure_image
 from daicho.storage.capacity import WRITE_UNIT_BYTES
-from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.protocols import DescribesStream, try_put, try_update
 from daicho.storage.requests import Put, Update
 from daicho.storage.table import Table

@@ -25,10 +25,7 @@ from daicho.rebuild.kept_amounts import is_in_archive, list_incomplete_kept
 from daicho.rebuild.purge_job import PurgeJob, list_unpurged, request_purge
 from daicho.release.states import build_deployed_update, read_recorded_states, read_stage_states
 from daicho.storage import keys
-from daicho.storage.protocols import (
-    GetsItems,
-    try_update,
-)
+from daicho.storage.protocols import GetsItems, try_update
 from daicho.storage.table import Table
 
 CHANGE_ATTEMPTS = 20

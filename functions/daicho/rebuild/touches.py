@@ -11,12 +11,11 @@ from collections.abc import Iterable, Mapping
 
 from daicho.derive import contributions, derived_items
 from daicho.layout.backfill_state import BackfillState, is_complete, render_instance
-from daicho.layout.repairs import REPAIR_MARK
+from daicho.layout.marks import REPAIR_MARK
 from daicho.plan import EntityPlan, Ledger
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue, Image, measure_image
+from daicho.storage.attributes import AttributeValue, Image, get_key, measure_image
 from daicho.storage.capacity import WRITE_UNIT_BYTES
-from daicho.storage.item_key import get_key
 from daicho.storage.requests import Scan, Update
 
 MAX_REPEATED_ITEMS = 1_000

@@ -31,9 +31,8 @@ from daicho.runtime.clock import ClockReading, read_clocks, utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
 from daicho.storage.protocols import DescribesStream
 from daicho.storage.requests import ItemPage, Scan

@@ -21,7 +21,7 @@ from daicho.archive.row_format import ArchivedRow
 from daicho.errors import DaichoError, TransactionFailedError, UnavailableError
 from daicho.jobs.step import JobStep
 from daicho.layout.backfill_state import RECORDED_KEY, find_older_update
-from daicho.layout.restorations import build_restoration_key
+from daicho.layout.marks import build_restoration_key
 from daicho.rebuild.job import JOB_KEY
 from daicho.rebuild.purge_job import PURGE_KEY
 from daicho.rebuild.repair_job import REPAIR_KEY
@@ -32,7 +32,7 @@ from daicho.restore.item_states import is_same_life
 from daicho.restore.run_record import RESTORE_KEY, RestoreRecord
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage import attributes, keys
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import ItemKey, get_key
 from daicho.storage.parallel_scan import ParallelScan, ScanRound, ScanSegments
 from daicho.storage.protocols import StreamDescription, try_put, try_update
 from daicho.storage.requests import ConditionCheck, ItemPage, Put, Scan, Update, to_key_image

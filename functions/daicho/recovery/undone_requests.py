@@ -19,8 +19,7 @@ from daicho.layout.item_keys import build_base_key
 from daicho.layout.request_records import KEPT_SECONDS, OWNER
 from daicho.plan import Ledger
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.table import Table
 
 TORN_WITHIN = dt.timedelta(minutes=2)

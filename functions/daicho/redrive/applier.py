@@ -17,8 +17,7 @@ from daicho.plan import Ledger
 from daicho.redrive.slot_decision import SlotDecision, decide_recount, decide_slots
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, retry, retry_all
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Write
 from daicho.storage.table import Table
 from daicho.stream import changes, claims

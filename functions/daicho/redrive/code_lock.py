@@ -20,7 +20,7 @@ from daicho.redrive.report import Action
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.settings import LOCK_FILE
 from daicho.storage import attributes, keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.protocols import try_put
 from daicho.storage.requests import Put, to_key_image
 from daicho.storage.table import Table

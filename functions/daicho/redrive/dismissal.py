@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from daicho.errors import RefusedError, TransactionFailedError
-from daicho.layout import restorations
-from daicho.layout.dismissals import DISMISSED_MARK, compute_digest
+from daicho.layout import marks
+from daicho.layout.marks import DISMISSED_MARK, compute_digest
 from daicho.plan import Ledger, NewerGenerationError
 from daicho.redrive.applier import SECONDS_PER_RECORD, Applier
 from daicho.redrive.claim_ids import ClaimId, render_claim
@@ -27,8 +27,7 @@ from daicho.redrive.report import RedrivePosition, RedriveReport, RedriveRequest
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import retry
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.protocols import DescribesStream, try_update
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Put, Update, Write
 from daicho.stream import claims
@@ -369,11 +368,11 @@ class Dismissal:
         entity = get_entity(last.old)
         if not last.expired or entity not in run.ledger.archived_types:
             return [], False
-        key = restorations.build_restoration_key(keys.parse_first(run.key.pk), entity, last.seq)
+        key = marks.build_restoration_key(keys.parse_first(run.key.pk), entity, last.seq)
         if self.items.reader.store.get(key, consistent=True) is not None:
             return [], True
-        mark = restorations.RestoredMark(last.seq, keys.render_instant(self.lock.now()), 0, None)
-        return [restorations.build_record_put(key, mark, 0, None)], False
+        mark = marks.RestoredMark(last.seq, keys.render_instant(self.lock.now()), 0, None)
+        return [marks.build_record_put(key, mark, 0, None)], False
 
     def _finish_claims(self, run: ItemClaims) -> list[Update]:
         """The updates that finish the claims of a run: as few as possible for each shard."""
@@ -395,5 +394,5 @@ def _are_one_image(new: Image | None, old: Image | None) -> bool:
 
 
 def _is_restore(record: StreamRecord) -> bool:
-    mark = (record.new or {}).get(restorations.RESTORED_MARK)
-    return mark is not None and mark != (record.old or {}).get(restorations.RESTORED_MARK)
+    mark = (record.new or {}).get(marks.RESTORED_MARK)
+    return mark is not None and mark != (record.old or {}).get(marks.RESTORED_MARK)

@@ -23,8 +23,7 @@ from daicho.jobs.state_machine import REDRIVE_PREFIX
 from daicho.redrive.claim_ids import ClaimId, render_claim, render_claim_id
 from daicho.redrive.report import Action, RedriveReport
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.protocols import GetsItems
 
 PARTITION = keys.render("", "redrive")

@@ -21,8 +21,8 @@ from daicho.redrive.payloads import PayloadError, QuarantinedRecord, read_payloa
 from daicho.redrive.report import RedrivePosition
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget, retry
+from daicho.storage.attributes import ItemKey
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey
 from daicho.storage.table import Table
 from daicho.stream.claims import Claim, ShardClaims
 from daicho.stream.records import StreamRecord

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from daicho.redrive.claim_ids import ClaimId, render_claim
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.stream.claims import Claim
 from daicho.stream.quarantine import describe_error
 from daicho.stream.records import StreamRecord

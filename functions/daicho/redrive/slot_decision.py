@@ -6,8 +6,7 @@ import datetime as dt
 from collections.abc import Mapping
 
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.requests import Update
 from daicho.stream.changes import RecordChanges
 from daicho.stream.claims import State

@@ -18,8 +18,7 @@ from daicho.layout.backfill_state import (
 from daicho.plan import Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import AttributeValue, Image, get_key
 from daicho.storage.protocols import GetsItems, QueriesItems
 from daicho.storage.requests import ConditionCheck, Query, Scan, Update
 from daicho.storage.table import Table

@@ -24,8 +24,7 @@ from daicho.restore.item_states import (
 )
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.table import Table
 
 Kind = Literal["change", "create", "delete"]

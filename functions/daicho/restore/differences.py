@@ -20,8 +20,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.parallel_scan import ParallelScan, ScanSegments
 from daicho.storage.requests import ItemPage, Scan
 from daicho.storage.table import Table

@@ -9,19 +9,22 @@ from daicho.derive.events import CAUSE_MARK, QUIET_MARK
 from daicho.errors import DaichoError
 from daicho.layout import item_keys, reservations, sections, versions
 from daicho.layout.base_item import get_tag, get_version, is_expired, to_seconds
-from daicho.layout.dismissals import DISMISSED_MARK, is_dismissed
 from daicho.layout.expiry import compute_ttl
+from daicho.layout.marks import (
+    DISMISSED_MARK,
+    REPAIR_MARK,
+    RESTORED_MARK,
+    RestoredMark,
+    is_dismissed,
+)
 from daicho.layout.migrations import read_migrated
-from daicho.layout.repairs import REPAIR_MARK
-from daicho.layout.restorations import RESTORED_MARK, RestoredMark
 from daicho.layout.sections import MANIFEST, Manifest, Section, TornError
 from daicho.plan import Ledger
 from daicho.rebuild.item_touch import compute_touched
 from daicho.rebuild.touches import find_obstacle
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import AttributeValue, Image, get_key
 from daicho.storage.requests import Query
 from daicho.storage.table import Table
 

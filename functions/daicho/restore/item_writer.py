@@ -24,8 +24,7 @@ from daicho.restore.changes import ChangePlanner, ItemChange
 from daicho.restore.item_states import SkippedError, read_number
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
-from daicho.storage.attributes import Image, measure_image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey, measure_image
 from daicho.storage.requests import (
     MAX_TRANSACTION_WRITES,
     Delete,

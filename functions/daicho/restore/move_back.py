@@ -26,7 +26,7 @@ from daicho.archive.restorer import WRITTEN, Restorer, RestoreReport, RestoreRun
 from daicho.archive.row_format import ArchivedRow
 from daicho.archive.shard_progress import build_progress_key
 from daicho.errors import DaichoError
-from daicho.layout.restorations import build_restoration_key
+from daicho.layout.marks import build_restoration_key
 from daicho.plan import Ledger
 from daicho.restore import differences
 from daicho.restore.changes import ChangePlanner, ItemChange
@@ -37,8 +37,8 @@ from daicho.runtime.clock import ClockReading, read_clocks, utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget, make_mapper, retry
+from daicho.storage.attributes import ItemKey
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import DescribesStream
 from daicho.storage.table import Table
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher

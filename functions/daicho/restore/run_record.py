@@ -11,7 +11,7 @@ from daicho.jobs.lease import JobStore
 from daicho.jobs.record import JobRecord
 from daicho.rebuild.job import JOB_KEY
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.table import Table
 
 RESTORE_KEY = ItemKey(JOB_KEY.pk, "table restore")

@@ -1,4 +1,4 @@
-"""Images: DynamoDB's attribute values, read without boto3.
+"""Images: DynamoDB's attribute values and the keys of items, read without boto3.
 
 A stream record, a low-level query answer and this module use the same shape:
 ``{"name": {"S": "Aja"}, "released": {"N": "1977"}}``.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Rounded
-from typing import Any
+from typing import Any, NamedTuple
 
 from daicho.storage.keys import render_instant
 
@@ -209,3 +209,21 @@ def _make_string_set(values: set[Any] | frozenset[Any]) -> list[str]:
     if not values or not all(isinstance(member, str) for member in values):
         raise ValueError("a set holds strings, at least one")
     return sorted(values)
+
+
+EMPTY_SORT_KEY = "-"
+
+
+class ItemKey(NamedTuple):
+    """A primary key of the table.
+
+    A tuple, because batches are folded by key: it is compared and hashed without calls of Python.
+    """
+
+    pk: str
+    sk: str
+
+
+def get_key(image: Image) -> ItemKey:
+    """The primary key of an image."""
+    return ItemKey(image["PK"]["S"], image["SK"]["S"])

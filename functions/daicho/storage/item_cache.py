@@ -11,8 +11,7 @@ import datetime as dt
 from collections.abc import Callable
 from threading import Lock
 
-from daicho.storage.attributes import Image, measure_image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey, measure_image
 
 MAX_CACHED_ITEMS = 1_000
 MAX_CACHED_BYTES = 16 * 1024 * 1024

@@ -12,8 +12,7 @@ from typing import Literal, Protocol
 
 from daicho.errors import ConditionFailedError
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import AttributeValue, Image, ItemKey
 from daicho.storage.requests import ItemPage, Put, Query, Update
 
 

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
-from daicho.storage.attributes import AttributeValue, Image, to_image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import AttributeValue, Image, ItemKey, get_key, to_image
 
 _HIGHEST_CHARACTER = "\U0010ffff"
 _SURROGATES = range(0xD800, 0xE000)

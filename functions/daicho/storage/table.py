@@ -18,12 +18,16 @@ from daicho.errors import ExceedsBounds, UnprocessedError
 from daicho.runtime.bounds import RequestBounds
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.attributes import AttributeValue, Image
+from daicho.storage.attributes import AttributeValue, Image, ItemKey, get_key
 from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
-from daicho.storage.budget import INDEX_ROW_BYTES, KEY_INDEXES, RequestBudget
-from daicho.storage.capacity import WRITES, MeteredClient
+from daicho.storage.capacity import (
+    INDEX_ROW_BYTES,
+    KEY_INDEXES,
+    WRITES,
+    MeteredClient,
+    RequestBudget,
+)
 from daicho.storage.direct.client import DirectClient
-from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import (
     NO_NAMES,
     InsertOutcome,

@@ -11,7 +11,7 @@ from daicho.derive.contributions import Amount, sum_amounts
 from daicho.derive.derived_items import IndexRow
 from daicho.layout.heartbeats import HeartbeatName
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.stream.changes import RecordChanges
 from daicho.stream.claims import MAX_HEARTBEATS, Announcement
 from daicho.stream.records import StreamRecord

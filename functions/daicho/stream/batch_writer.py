@@ -25,7 +25,7 @@ from daicho.errors import (
 )
 from daicho.runtime.retry import Mapper, RetryBudget, retry_rounds
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.protocols import PutsItems, apply_update
 from daicho.storage.table import Table
 from daicho.stream.batch_fold import (

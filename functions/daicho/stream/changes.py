@@ -10,14 +10,17 @@ from daicho.derive import contributions, derived_items
 from daicho.derive.contributions import Amount
 from daicho.derive.derived_items import IndexRow
 from daicho.layout import item_keys
-from daicho.layout.dismissals import DISMISSED_MARK, is_dismissed
-from daicho.layout.repairs import is_repair
-from daicho.layout.restorations import RestoredMark, takes_back_amounts
+from daicho.layout.marks import (
+    DISMISSED_MARK,
+    RestoredMark,
+    is_dismissed,
+    is_repair,
+    takes_back_amounts,
+)
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.stream.records import StreamRecord, get_entity
 from daicho.stream.time_limit import TimeLimit, limit_time
 from daicho.tally import slots

@@ -30,8 +30,7 @@ from daicho.layout.heartbeats import HeartbeatName
 from daicho.layout.retention import STREAM_SAFETY_WINDOW
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import AttributeValue, Image, ItemKey
 from daicho.storage.requests import Update
 from daicho.stream.records import StreamRecord
 

@@ -25,8 +25,7 @@ from dataclasses import fields, replace
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.protocols import GetsItems
 from daicho.storage.requests import Put, to_key_image
 

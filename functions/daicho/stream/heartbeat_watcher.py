@@ -20,7 +20,7 @@ from daicho.layout.heartbeats import MAX_KEYS, HeartbeatName, build_heartbeat, c
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.protocols import DescribesStream, try_update
 from daicho.storage.table import Table
 from daicho.stream import claims

@@ -26,11 +26,11 @@ from typing import Any, NamedTuple
 
 from daicho.derive.contributions import Amount
 from daicho.errors import ConditionFailedError
-from daicho.layout.restorations import RestoredMark
+from daicho.layout.marks import RestoredMark
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage import attributes, keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import Update
 from daicho.storage.table import Table

@@ -15,12 +15,11 @@ from typing import TypeVar
 
 from daicho.errors import ConditionFailedError, TransactionFailedError, UnavailableError
 from daicho.layout.backfill_state import BackfillState, count_older_update, find_older_update
-from daicho.layout.repairs import is_repair
+from daicho.layout.marks import is_repair
 from daicho.plan import Ledger
 from daicho.runtime.retry import Mapper, RetryBudget, retry
 from daicho.storage import attributes
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import AttributeValue, Image, ItemKey
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import ConditionCheck, Write
 from daicho.storage.table import Table

@@ -11,8 +11,7 @@ from daicho.errors import DaichoError
 from daicho.layout.heartbeats import HeartbeatName
 from daicho.plan.event_filters import HEARTBEAT_TYPE
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import AttributeValue, Image, ItemKey, get_key
 
 NUMBER_DIGITS = 40
 SINGLE_SHARD = "single"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from daicho.errors import ConditionFailedError, RefusedError
+from daicho.storage.attributes import ItemKey
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import GetsItems, QueriesItems, apply_update
 from daicho.storage.requests import Query
 from daicho.storage.table import Table

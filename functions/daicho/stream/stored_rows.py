@@ -9,8 +9,7 @@ from functools import partial
 from daicho.layout.item_keys import render_derived_partition
 from daicho.runtime.retry import Mapper, RetryBudget, retry
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.protocols import QueriesItems
 from daicho.storage.requests import Query
 from daicho.stream.changes import RecordChanges

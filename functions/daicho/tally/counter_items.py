@@ -33,8 +33,7 @@ from typing import Any
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey, get_key
+from daicho.storage.attributes import EMPTY_SORT_KEY, Image, ItemKey, get_key
 from daicho.storage.requests import Update, build_change
 from daicho.tally import slots, total_items
 

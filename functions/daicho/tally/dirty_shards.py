@@ -9,7 +9,7 @@ each a run.
 from __future__ import annotations
 
 from daicho.storage import attributes, keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.protocols import try_update
 from daicho.storage.requests import build_change
 from daicho.storage.table import Table

@@ -7,8 +7,7 @@ from typing import Any, Protocol
 
 from daicho.errors import UnavailableError
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.protocols import GetsItems, PutsItems, QueriesItems, UpdatesItems
 from daicho.storage.requests import ItemPage, Query, Write
 

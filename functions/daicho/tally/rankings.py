@@ -6,7 +6,7 @@ from daicho.derive.contributions import Amount
 from daicho.layout import item_keys
 from daicho.plan import AggregatePlan, EntityPlan
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.tally.slots import TallyName
 
 

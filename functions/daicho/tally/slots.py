@@ -29,8 +29,7 @@ from daicho.layout.retention import STREAM_SAFETY_WINDOW
 from daicho.plan.figures.figure_plans import PART_PREFIX
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import AttributeValue, Image, ItemKey, get_key
 from daicho.storage.requests import Update
 
 SLOT_PREFIX = "slot"

@@ -19,8 +19,7 @@ from daicho.derive.contributions import Amount, Parts, sum_amounts
 from daicho.errors import UnreadableError
 from daicho.plan.figures.figure_plans import PART_PREFIX
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue, Image, measure_image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import AttributeValue, Image, ItemKey, get_key, measure_image
 from daicho.storage.requests import MAX_TRANSACTION_WRITES, Delete, Put, Write, to_key_image
 from daicho.tally import slots
 

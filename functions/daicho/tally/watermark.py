@@ -26,9 +26,8 @@ from typing import NamedTuple
 
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import GetsItems
 from daicho.storage.requests import Put, to_key_image
 

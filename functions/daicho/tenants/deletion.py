@@ -28,8 +28,8 @@ from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
 from daicho.storage import keys
+from daicho.storage.attributes import get_key
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import get_key
 from daicho.storage.parallel_scan import ScanRound
 from daicho.storage.protocols import try_update
 from daicho.storage.requests import Query

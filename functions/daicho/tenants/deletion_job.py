@@ -15,8 +15,7 @@ from typing import ClassVar, Literal
 from daicho.jobs.record import PassRecord
 from daicho.layout.tenant_items import build_job_index_key, build_job_key
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.protocols import GetsItems
 
 Archive = Literal["keep", "forget"]

@@ -25,11 +25,7 @@ from daicho.errors import UnavailableError
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.bucket import Bucket
-from daicho.storage.protocols import (
-    FetchedObject,
-    ObjectVersion,
-    try_update,
-)
+from daicho.storage.protocols import FetchedObject, ObjectVersion, try_update
 from daicho.storage.table import Table
 from daicho.stream import claims
 from daicho.stream.claims import DONE_CLAIM_RETENTION, Claim

@@ -10,8 +10,7 @@ from daicho.errors import ConditionFailedError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage import keys
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import AttributeValue, Image, get_key
 from daicho.storage.requests import ItemPage, Scan
 from daicho.storage.table import Table
 from daicho.tenants.tombstones import DeletionAction, build_tombstone, choose_action

@@ -12,8 +12,7 @@ from daicho.jobs.state_machine import RESTORE_PREFIX
 from daicho.layout.tenant_items import build_job_key
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.tenants.deletion_job import KIND
 
 RESTORE = "restore"

@@ -19,8 +19,7 @@ from daicho.layout.tenant_items import (
 )
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.requests import Put, Query, to_key_image
 from daicho.tenants.deletion_job import KIND, Archive, DeletionJob, find_deletion
 from daicho.tenants.lifecycle import Tenants

@@ -14,8 +14,7 @@ from enum import Enum
 
 from daicho.layout.retention import FENCED, TOMBSTONE_RETENTION
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import AttributeValue, Image, get_key
 from daicho.storage.requests import Put, to_key_image
 from daicho.tally import counter_items
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from daicho.layout.item_keys import build_base_key, build_inverted_key
 from daicho.plan import EntityPlan, Ledger, UnknownEntityError
 from daicho.storage import attributes
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import Image, get_key
 from daicho.storage.requests import Update, build_change, require_same
 from daicho.verify.faults import Fault, parse_owner
 from daicho.verify.findings import Kind

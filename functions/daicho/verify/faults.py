@@ -14,7 +14,7 @@ from daicho.errors import TransactionFailedError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.requests import ConditionCheck, Write, get_write_key
 from daicho.storage.table import Table
 from daicho.verify.findings import Finding, Kind, Verdict

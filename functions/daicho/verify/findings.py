@@ -16,8 +16,8 @@ from enum import StrEnum
 from typing import Any, Literal, Self
 
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.storage.attributes import ItemKey
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey
 
 PREFIX = "verify/"
 """How the names of the objects of verifications begin in the failure bucket."""

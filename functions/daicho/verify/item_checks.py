@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 
 from daicho.layout.item_keys import parse_derived_partition
-from daicho.layout.repairs import build_repair_touch
+from daicho.layout.marks import build_repair_touch
 from daicho.rebuild.repair_touch import (
     has_runaway_number,
     lower_runaway_number,
@@ -24,8 +24,7 @@ from daicho.release.states import read_stage_states
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import retry
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.protocols import try_update
 from daicho.storage.requests import ItemPage, Update
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher

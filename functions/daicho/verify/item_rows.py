@@ -24,8 +24,7 @@ from daicho.layout.retention import FENCED
 from daicho.plan import Ledger, NewerGenerationError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.requests import Query
 from daicho.stream.changes import PlannedImage
 from daicho.stream.claims import ShardClaims

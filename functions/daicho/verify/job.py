@@ -21,7 +21,7 @@ from daicho.jobs.state_machine import VERIFY_PREFIX, StateMachine
 from daicho.plan import Ledger
 from daicho.rebuild.job import TableJob, build_job_id
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.parallel_scan import ScanSegments
 from daicho.storage.protocols import GetsItems
 from daicho.storage.table import Table

@@ -22,7 +22,7 @@ from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import ArchiveReader, Selection, StoredObjectInfo
 from daicho.archive.row_format import ArchivedRow
 from daicho.derive.contributions import Amount
-from daicho.layout.dismissals import is_dismissed
+from daicho.layout.marks import is_dismissed
 from daicho.layout.migrations import migrate_image
 from daicho.plan import Generation, Ledger
 from daicho.rebuild.kept_amounts import Instance, select_lacking_rows, sum_rows

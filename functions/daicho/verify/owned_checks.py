@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from daicho.runtime.rate_limit import RateLimiter
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.requests import ItemPage
 from daicho.verify.owned_items import OwnedItems, select_checked
 from daicho.verify.suspects import SuspectPhase

@@ -18,8 +18,7 @@ from daicho.layout.sections import Manifest
 from daicho.plan import EntityPlan, Ledger, NewerGenerationError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.requests import ConditionCheck, Delete, Put, Query, require_same
 from daicho.stream.released_generations import learn_released
 from daicho.verify.base_items import AS_READ, find_plan

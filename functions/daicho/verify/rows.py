@@ -14,8 +14,7 @@ from daicho.layout.base_item import is_expired
 from daicho.plan import Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.verify.faults import Fault
 from daicho.verify.findings import Kind
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from daicho.archive.reader import ArchiveReader, DayRange
 from daicho.archive.verifier import KINDS, Verifier, VerifyFinding
 from daicho.jobs.step import JobStep
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.stream.claims import (
     QUARANTINE_PREFIX,
     ShardClaims,

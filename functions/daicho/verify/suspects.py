@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from daicho.jobs.step import JobStep
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.verify.findings import SUSPECTS
 from daicho.verify.steps import Phase, VerifyStep
 

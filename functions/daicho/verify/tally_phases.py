@@ -35,7 +35,7 @@ from daicho.jobs.step import JobStep
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.runtime.retry import make_mapper, retry
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.requests import ItemPage
 from daicho.stream.journal import parse_batch, render_batch_prefix
 from daicho.stream.recount_list import Recount, list_recounts

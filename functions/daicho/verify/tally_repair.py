@@ -25,8 +25,7 @@ from daicho.plan import Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget, retry
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.requests import ConditionCheck, Delete, Put, Write, to_key_image
 from daicho.storage.table import Table
 from daicho.stream.claims import SHARD_ITEM_RETENTION, build_shard_key

@@ -8,8 +8,7 @@ from dataclasses import field
 
 from daicho.layout.base_item import get_tag, to_seconds
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import AttributeValue, Image, ItemKey
 from daicho.storage.requests import ConditionCheck, Delete, Put, Update, require_same
 
 

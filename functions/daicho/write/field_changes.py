@@ -17,7 +17,7 @@ from daicho.items import mapper
 from daicho.items.mapper import E, ItemFields
 from daicho.layout import base_item, item_keys, reservations
 from daicho.layout.base_item import find_longest_field
-from daicho.layout.repairs import MAX_RUN_ID, REPAIR_MARK
+from daicho.layout.marks import MAX_RUN_ID, REPAIR_MARK
 from daicho.layout.reservations import ReservedValueError
 from daicho.layout.sections import MANIFEST
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, SearchPlan
@@ -25,8 +25,7 @@ from daicho.plan.figures.series import check_bucket
 from daicho.runtime.bounds import UNBOUNDED, RequestBounds
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import AttributeValue, Image, ItemKey
 from daicho.storage.scales import SCALES, replace_scales, select_scales
 
 

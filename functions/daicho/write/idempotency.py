@@ -25,8 +25,7 @@ from daicho.errors import KeyReused
 from daicho.layout.request_records import KEPT_SECONDS, OWNER
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import EMPTY_SORT_KEY, ItemKey, get_key
+from daicho.storage.attributes import EMPTY_SORT_KEY, AttributeValue, Image, ItemKey, get_key
 from daicho.storage.requests import ConditionCheck, Put, Update, Write, to_key_image
 from daicho.storage.table import Table
 

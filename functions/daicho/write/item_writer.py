@@ -33,7 +33,7 @@ from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.query.version_history import VersionHistory
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import attributes
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.requests import Update, Write
 from daicho.storage.table import Table
 from daicho.write import conditions

@@ -24,14 +24,13 @@ from daicho.items.mapper import E, ItemFields
 from daicho.layout import base_item
 from daicho.layout.base_item import to_seconds
 from daicho.layout.expiry import ORIGIN, compute_ttl, find_retention_start, has_older_retention
-from daicho.layout.restorations import RESTORED_MARK
+from daicho.layout.marks import RESTORED_MARK
 from daicho.plan import EntityPlan, Ledger
 from daicho.plan.expiry import CREATED_AT
 from daicho.query.access import SYSTEM, Access
 from daicho.query.key_resolver import KeyResolver, build_not_found
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import Image, get_key
 from daicho.storage.requests import Put, Update
 from daicho.write import conditions, field_changes
 from daicho.write.field_changes import (

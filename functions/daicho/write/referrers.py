@@ -22,8 +22,7 @@ from daicho.query.access import Access
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.query.key_resolver import KeyResolver
 from daicho.storage import attributes
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.requests import Query, Update, require_same
 from daicho.write.refusals import CHANGED_MEANWHILE
 from daicho.write.sender import Sender

@@ -21,9 +21,8 @@ from daicho.query.key_resolver import build_not_found
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, get_key
 from daicho.storage.capacity import WRITE_UNIT_BYTES
-from daicho.storage.item_key import get_key
 from daicho.storage.requests import Put, Query
 from daicho.storage.table import MAX_BATCH_WRITES
 from daicho.write.item_writer import ItemWriter

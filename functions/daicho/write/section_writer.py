@@ -25,8 +25,7 @@ from daicho.layout.sections import Manifest, Section
 from daicho.query.key_resolver import build_not_found, build_section_not_found
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import AttributeValue, Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import AttributeValue, Image, ItemKey, get_key
 from daicho.storage.requests import Delete, Put, Write
 from daicho.write import conditions, field_changes
 from daicho.write.document_writer import DocumentWriter

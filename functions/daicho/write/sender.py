@@ -19,9 +19,8 @@ from typing import TypeVar
 
 from daicho.errors import ContendedError, Raced, UnansweredError
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Delete, Put, Update, Write, get_write_key
 from daicho.storage.table import Table
 

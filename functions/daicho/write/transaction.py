@@ -28,9 +28,8 @@ from daicho.query.key_resolver import build_not_found
 from daicho.query.unique_finder import find_by_value
 from daicho.query.version_history import VersionHistory
 from daicho.storage import attributes
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.capacity import WRITE_UNIT_BYTES
-from daicho.storage.item_key import ItemKey, get_key
 from daicho.storage.requests import (
     MAX_TRANSACTION_WRITES,
     ConditionCheck,

@@ -17,8 +17,7 @@ from daicho.layout import versions
 from daicho.layout.versions import VersionState
 from daicho.plan import EntityPlan
 from daicho.query.version_history import VersionHistory
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.write import field_changes
 
 VersionItems = dict[ItemKey, Image]

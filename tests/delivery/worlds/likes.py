@@ -16,8 +16,7 @@ from unittest import mock
 
 from daicho.errors import UnansweredError, UnavailableError
 from daicho.layout import item_keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.tally import counter_items, counter_slots, reader
 from daicho.testing.choices import Choices, build_scale
 from daicho.testing.faults.fault_injector import OPERATION_FAULTS, FaultInjector

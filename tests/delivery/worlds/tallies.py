@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from daicho.derive.contributions import Amount
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.tally import reader, slots
 from daicho.testing.aws.stream_recorder import TTL_PROCESS
 from daicho.testing.choices import Choices, build_scale

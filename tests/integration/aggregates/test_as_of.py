@@ -10,7 +10,7 @@ import pytest
 from daicho import Aggregate, Count, Domain, Entity, Key, field, uid
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.table import Table
 from daicho.tally.watermark import WATERMARK_KEY
 from daicho.testing import MemoryDeployment

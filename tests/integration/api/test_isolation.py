@@ -12,7 +12,7 @@ from daicho.layout import item_keys, tenant_items
 from daicho.layout.request_records import OWNER
 from daicho.query.paging import CursorBinding
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.tenants import restore_job, tenant_jobs
 from daicho.web.http.request import HttpRequest, read_token
 from daicho.web.routes.tenant import session

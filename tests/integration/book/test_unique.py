@@ -8,7 +8,7 @@ import pytest
 from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.errors import Conflict, Invalid, NotFound, NotUnique, Raced
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import get_key
 from daicho.storage.table import Table
 from tests.support.account_domains.accounts import Account, Article, Pass, Seat
 from tests.support.unique_accounts import Accounts

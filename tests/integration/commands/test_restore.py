@@ -19,7 +19,7 @@ from daicho.operations.action_log import ActionLog
 from daicho.release.states import build_deployed_update, build_record_update
 from daicho.restore.run_record import RESTORE_KEY, RestoreLease, RestoreRecord
 from daicho.runtime.clock import utc_now
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import Scan
 from daicho.storage.table import Table

@@ -20,7 +20,7 @@ from daicho.release.states import build_deployed_update, build_record_update, re
 from daicho.restore.run_record import RESTORE_KEY, RestoreLease, RestoreRecord
 from daicho.runtime.clock import utc_now
 from daicho.storage import attributes, keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.protocols import apply_update, try_put
 from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table

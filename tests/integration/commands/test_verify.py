@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from daicho.jobs.lease import JobStore
 from daicho.runtime.clock import utc_now
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.table import Table
 from daicho.verify.findings import Finding, Kind, Verdict
 from daicho.verify.job import VerifyJob, find_verification

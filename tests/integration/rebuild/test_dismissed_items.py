@@ -15,8 +15,8 @@ from daicho.handlers import project, redrive
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan.event_filters import HEARTBEAT_TYPE
 from daicho.rebuild.obstacles import count_set_aside
+from daicho.storage.attributes import get_key
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import get_key
 from daicho.web.api import Api
 from daicho_cli.aws import LambdaInvoker
 from daicho_cli.main import app

@@ -17,8 +17,7 @@ from daicho.plan import Migration
 from daicho.rebuild import item_touch
 from daicho.rebuild.requests import request_rebuild
 from daicho.release.older_writers import OlderWriters
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.requests import ItemPage, Scan
 from daicho_cli.export import ExportSelection, LineMaker
 from tests.support.changed_invoices import NOON, Stage

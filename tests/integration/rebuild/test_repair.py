@@ -11,9 +11,8 @@ from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.plan.event_filters import HEARTBEAT_TYPE
 from daicho.rebuild.repair_job import RepairJob, RepairUnderWayError, find_repair, request_repair
 from daicho.rebuild.requests import find_job, pause_job, request_rebuild
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, get_key
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import get_key
 from tests.support.consistency import differences
 from tests.support.derived_state import items_of
 from tests.support.memory_stores import MemoryObjects

@@ -13,7 +13,7 @@ from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.recovery.take_over import TakeOver, TakeOverError, TakeOverReport
 from daicho.restore.run_record import RestoreLease, RestoreRecord
 from daicho.storage import keys
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import get_key
 from daicho.storage.protocols import try_update
 from daicho.stream.claims import Claim, put_claim_update
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX, render_done_name

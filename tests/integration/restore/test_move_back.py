@@ -12,7 +12,7 @@ import pytest
 from daicho.archive.forget_requests import request_update
 from daicho.archive.reader import ArchiveReader
 from daicho.book.book import Book
-from daicho.layout.dismissals import mark_dismissed
+from daicho.layout.marks import mark_dismissed
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger
 from daicho.plan.events import Change, EventPlan
@@ -21,8 +21,7 @@ from daicho.restore.differences import ItemChoice, MoveBackReport
 from daicho.restore.move_back import MoveBack, open_difference_file
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.protocols import DescribesStream, StreamShard, apply_update
 from daicho.storage.requests import Scan, to_key_image
 from daicho.storage.table import Table

@@ -12,7 +12,7 @@ from daicho.book.book import Book
 from daicho.declare.rules.caller import Caller
 from daicho.errors import ForbiddenChange, Refusal
 from daicho.query.access import Access
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.web.schema.models import build_change_model
 from tests.support.api_client import Client
 from tests.support.deployment import Served

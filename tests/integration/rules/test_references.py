@@ -12,7 +12,7 @@ import pytest
 
 from daicho.book.book import Book
 from daicho.errors import Raced, Referred, Refusal
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.write import cascades, item_writer, referrers
 from daicho.write.referrers import CLOSING_MARK, Referrers
 from tests.simulator.oracle.unique_values import compare_unique_values

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from daicho.book.book import Book
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from tests.support.api_client import Answer, Client
 from tests.support.deployment import Served
 from tests.support.ruled_domains.invoices import Draft, Invoice

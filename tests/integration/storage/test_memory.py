@@ -12,8 +12,7 @@ from mypy_boto3_dynamodb import DynamoDBClient
 
 from daicho.derive.contributions import Amount
 from daicho.layout.heartbeats import HeartbeatName
-from daicho.storage.attributes import Image, parse_number
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey, parse_number
 from daicho.storage.requests import Update
 from daicho.stream import claims
 from daicho.stream.claims import Claim

@@ -19,9 +19,8 @@ from daicho.errors import (
     UnprocessedError,
 )
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.botocore_errors import translate_error
-from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Delete, Put, Query, Update, read_insert_outcome
 from daicho.storage.table import Table, open_table
 from tests.support.memory_stores import MemoryTable

@@ -16,7 +16,7 @@ from daicho.errors import UnansweredError
 from daicho.jobs.lease import JobStore
 from daicho.jobs.record import JobRecord
 from daicho.layout.tenant_items import CLOSED_CACHE_S, build_closed_mark_key
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.stream.claims import ShardClaims, build_shard_key
 from daicho.tenants.deletion_job import find_deletion
 from daicho.tenants.tombstones import DeletionAction, choose_action

@@ -31,8 +31,7 @@ from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho.query.access import Access
 from daicho.runtime.metrics import DAMAGE_METRIC
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.requests import Scan, to_key_image
 from daicho.storage.table import Table
 from daicho.testing import MemoryDeployment

@@ -13,11 +13,10 @@ from daicho import field as declared
 from daicho.book.book import Book
 from daicho.declare.registry import Daicho
 from daicho.errors import Raced, UnreadableError
-from daicho.layout.dismissals import compute_digest
+from daicho.layout.marks import compute_digest
 from daicho.plan import Ledger
 from daicho.query.access import Access
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.testing import MemoryDeployment
 from daicho.web.api import Api
 from tests.support.api_client import Client

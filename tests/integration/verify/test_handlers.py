@@ -12,7 +12,7 @@ from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.jobs.state_machine import VERIFY_PREFIX
 from daicho.rebuild.repair_job import find_repair
 from daicho.release.states import build_deployed_update, build_record_update
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import get_key
 from daicho.storage.protocols import apply_update
 from daicho.testing.stack_settings import ENVIRONMENT
 from daicho.verify.findings import Kind

@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.verify.findings import Kind
 from tests.support.inflicted_damage import (
     DECIDED,

@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import ItemKey, get_key
 from daicho.verify.findings import Kind
 from tests.support.inflicted_damage import OF_ROWS, Damage, get_base
 from tests.support.verified_shop import Customer, Sale, VerifiedShop

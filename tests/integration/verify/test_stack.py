@@ -11,8 +11,7 @@ from daicho.errors import Conflict, Invalid
 from daicho.layout.retention import FENCED
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.protocols import try_put
 from daicho.storage.requests import Put, Scan, to_key_image
 from daicho.stream.claims import Claim, render_payload_name

@@ -13,7 +13,7 @@ from daicho.declare.registry import Daicho
 from daicho.errors import BadCursor, Conflict, Invalid, NotFound, PreconditionFailed
 from daicho.plan import Ledger
 from daicho.query.version_history import MAX_FORGOTTEN, read_pointed_contents
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import get_key
 from tests.support.table_books import NOON
 from tests.support.versioned_entities import LEDGER, Guide, Kept, numbers
 

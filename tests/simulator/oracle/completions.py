@@ -16,8 +16,7 @@ from daicho.rebuild.job import JOB_KEY
 from daicho.rebuild.kept_phase import ROLLUP_WAIT_S
 from daicho.release.states import read_stage_states
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.tally import slots, total_items
 from daicho.testing.aws.memory_dynamodb import MAX_LAG
 from daicho.testing.faults.code_versions import MARK, POISON_FOR_BOTH, is_fixed

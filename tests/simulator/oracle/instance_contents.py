@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from daicho.derive.contributions import Amount
 from daicho.derive.derived_items import IndexRow
 from daicho.plan import AggregatePlan, EntityPlan, Ledger, ListingPlan, RetiringPlan, SearchPlan
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.tally import slots, total_items
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.recounts import list_recounts

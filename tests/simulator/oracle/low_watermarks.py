@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.testing.aws.table_stream import Record, TableStream
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
 

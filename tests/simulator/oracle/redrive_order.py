@@ -21,9 +21,8 @@ from daicho.redrive.redrive import Redrive
 from daicho.redrive.report import START, RedriveReport, RedriveRequest
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey
 from daicho.stream.claims import QUARANTINE, Claim, ShardClaims, render_payload_name
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.stream.records import StreamRecord, render_sequence

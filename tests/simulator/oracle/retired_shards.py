@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from daicho.layout.retention import STREAM_SAFETY_WINDOW
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.tally import slots
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 

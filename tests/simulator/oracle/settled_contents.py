@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from daicho.derive.contributions import Amount
 from daicho.derive.derived_items import IndexRow
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.stream.claims import ShardClaims
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX
 from daicho.tally import slots, total_items

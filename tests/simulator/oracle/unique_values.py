@@ -9,8 +9,7 @@ from daicho.layout.base_item import is_expired
 from daicho.layout.reservations import OWNER, SIGN, Reservations, build_reservations, render_owner
 from daicho.plan import Ledger
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 
 
 @dataclass

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from daicho.layout.backfill_state import build_backfill_key
 from daicho.plan import Ledger
 from daicho.release.refusals import ReleaseRefusedError
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.item_key import ItemKey, get_key
 from daicho.testing.choices import Choices
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment

@@ -14,8 +14,7 @@ from daicho.plan import Ledger
 from daicho.release.older_writers import OlderWriters
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import ClockReading
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.table import Table
 from daicho.testing.aws.client_errors import build_error
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB

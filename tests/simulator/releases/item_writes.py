@@ -8,8 +8,7 @@ from daicho.errors import Conflict, ContendedError, TransactionFailedError
 from daicho.layout.base_item import is_expired
 from daicho.layout.reservation_writer import ReservationWriter
 from daicho.plan import Ledger
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.requests import Delete, Put
 from daicho.storage.table import Table
 from daicho.testing.oracle.expiry_rules import CHANGED_AT, RESTORED, build_right_ttl

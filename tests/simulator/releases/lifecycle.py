@@ -17,7 +17,7 @@ from daicho.layout.backfill_state import CHECK_KEY
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.release.release import Release
 from daicho.runtime.settings import MIN_FILTER_SPREAD_S
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.stream.heartbeat_watcher import HeartbeatWatcher
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts

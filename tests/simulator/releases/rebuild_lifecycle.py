@@ -12,7 +12,7 @@ from daicho.release.states import (
     list_filtered_types,
     read_stage_states,
 )
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import get_key
 from daicho.storage.protocols import apply_update
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.schedules.event_owner import ScheduleParts

@@ -11,8 +11,7 @@ from unittest import mock
 
 from daicho.layout.backfill_state import RECORDED_KEY, BackfillState
 from daicho.operations import action_log
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import Image, get_key
 from daicho.storage.requests import to_key_image
 from daicho.stream.heartbeat_watcher import INTERVAL_S
 from daicho.testing.faults.code_versions import (

@@ -17,8 +17,7 @@ from daicho.recovery.recovery import RecoveryWorker, request_recovery
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.stream.claims import QUARANTINE_PREFIX
 from daicho.stream.gap import GAP_KEY, StreamGap, read_gap
 from daicho.tally.watermark import WATERMARK_KEY, Watermark

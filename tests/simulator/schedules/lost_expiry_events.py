@@ -14,9 +14,8 @@ from daicho.archive.reader import ArchiveReader
 from daicho.errors import StoreError, UnavailableError
 from daicho.recovery.lost_expirations import SHARD, LostExpirations, find_end
 from daicho.restore.move_back import MoveBackError
-from daicho.storage import item_key, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage import attributes, keys
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.table import Table
 from daicho.stream.gap import read_gap
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
@@ -110,13 +109,13 @@ class LostExpiryEvents(GapEvents):
             if is_base_item(dynamodb.find(key) or {}) and self._choices.draw_bool(0.7):
                 self._writer.expire(key)
         image = dict(self._writer.draw_image())
-        old = dynamodb.find(item_key.get_key(image))
+        old = dynamodb.find(attributes.get_key(image))
         if old is None:
             ttl = int(clock.now().timestamp()) + self._choices.pick(LIFETIMES_S)
             image |= {"created_at": {"S": keys.render_instant(clock.now())}, "ttl": {"N": str(ttl)}}
         else:
             image |= {"created_at": old["created_at"], "ttl": old["ttl"]}
-        dynamodb.commit(item_key.get_key(image), image)
+        dynamodb.commit(attributes.get_key(image), image)
         self._note(f"put {image}")
 
     def finish(self) -> None:
@@ -230,4 +229,4 @@ class LostExpiryEvents(GapEvents):
 
 def name_life(image: Image) -> Life:
     """What names the life of an item."""
-    return item_key.get_key(image), image["created_at"]["S"]
+    return attributes.get_key(image), image["created_at"]["S"]

@@ -19,8 +19,7 @@ from daicho.restore.differences import ItemChoice, MoveBackReport
 from daicho.restore.move_back import MoveBack, MoveBackError, open_difference_file
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.table import Table
 from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.faults.faulty_clients import FaultyDynamoDB

@@ -14,9 +14,8 @@ from daicho.book.book import Book
 from daicho.declare.subscribers import Event, Subscriber
 from daicho.layout.event_records import build_event_key
 from daicho.plan import Ledger
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, get_key
 from daicho.storage.event_queue import EventMessage
-from daicho.storage.item_key import get_key
 from daicho.stream import published_events
 from daicho.stream.records import StreamRecord
 from daicho.testing.faults.code_versions import PoisonError, is_fixed

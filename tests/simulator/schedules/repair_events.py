@@ -13,13 +13,12 @@ from unittest import mock
 from daicho.errors import StoreError, UnavailableError
 from daicho.layout.backfill_state import BackfillState
 from daicho.layout.item_keys import parse_derived_partition, render_derived_partition
-from daicho.layout.repairs import REPAIR_MARK, is_repair
+from daicho.layout.marks import REPAIR_MARK, is_repair
 from daicho.rebuild.repair_job import RepairJob, RepairUnderWayError, find_repair, request_repair
 from daicho.rebuild.repair_touch import StreamNumbers, remove_rows_without_item
 from daicho.rebuild.requests import pause_job, resume_job, start_execution
 from daicho.release.states import build_deployed_update, build_record_update
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.parallel_scan import ParallelScan
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import to_key_image

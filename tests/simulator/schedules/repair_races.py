@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from daicho.layout.item_keys import parse_derived_partition
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import Image, get_key
 from daicho.stream.shard_items import read_shard
 from daicho.testing.faults.code_versions import FIXED_CODE
 from daicho.testing.faults.processes import SimulatedProcess

@@ -14,9 +14,8 @@ from daicho.errors import StoreError, UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.runtime.settings import Settings
 from daicho.storage import keys
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey, get_key
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.stream_history import is_base_item

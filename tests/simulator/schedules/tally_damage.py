@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 from daicho.derive.contributions import Amount
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.stream.journal import parse_amount
 from daicho.tally import slots, total_items
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment

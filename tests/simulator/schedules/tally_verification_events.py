@@ -16,9 +16,8 @@ from daicho.errors import Refusal, StoreError, UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.jobs import pass_step
 from daicho.storage import keys
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey
 from daicho.stream import recount_list
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from daicho.archive.reader import Selection
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import get_key
 from tests.support.memory_archive import DAY, MIDNIGHT, Kept, build_download
 
 

@@ -14,12 +14,12 @@ from daicho.archive.restored_image import to_storable
 from daicho.archive.restorer import Restorer, RestoreReport
 from daicho.errors import UnansweredError
 from daicho.layout.backfill_state import BackfillState
-from daicho.layout.restorations import RESTORED_MARK
+from daicho.layout.marks import RESTORED_MARK
 from daicho.layout.tenant_items import CLOSED_CACHE_S, build_closed_mark_key
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.clock import ClockReading, read_clocks
 from daicho.runtime.retry import RetryBudget
-from daicho.storage import item_key
+from daicho.storage import attributes
 from tests.support.memory_archive import (
     DAY,
     MIDNIGHT,
@@ -66,8 +66,8 @@ def items(kept: Kept) -> dict[str, Any]:
     }
 
 
-def key(number: int, tenant: str = "t") -> item_key.ItemKey:
-    return item_key.get_key(build_download(number, tenant))
+def key(number: int, tenant: str = "t") -> attributes.ItemKey:
+    return attributes.get_key(build_download(number, tenant))
 
 
 def test_what_is_selected_comes_back_with_a_new_expiry(kept: Kept) -> None:

@@ -17,9 +17,8 @@ from daicho.archive.reader import Selection
 from daicho.archive.restorer import Restorer
 from daicho.archive.row_format import ArchivedRow
 from daicho.layout import item_keys
-from daicho.storage import item_key
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage import attributes
+from daicho.storage.attributes import Image, ItemKey
 from daicho.stream.changes import compute_record
 from daicho.stream.records import StreamRecord
 from tests.delivery.sample_values import LEDGER
@@ -126,7 +125,7 @@ def build_download(month: str, gen: int, id: str = "1") -> Image:
 
 def create(world: World, gen: int) -> World | None:
     item = build_download(MONTHS[0], gen)
-    key = item_key.get_key(item)
+    key = attributes.get_key(item)
     if key in world.items:
         return None
     return world.commit({**world.items, key: item}, f"create by generation {gen}")

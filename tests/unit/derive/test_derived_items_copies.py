@@ -17,8 +17,7 @@ from daicho.derive.derived_items import (
     write_copy,
 )
 from daicho.layout import item_keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from tests.support.sample_ledger import LEDGER, build_image
 
 ORDER = LEDGER.current_generation("Order").plan

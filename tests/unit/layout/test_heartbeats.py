@@ -7,7 +7,7 @@ import datetime as dt
 from daicho.layout.heartbeats import HeartbeatName, build_heartbeat, is_heartbeat
 from daicho.runtime.token_claims import TENANT
 from daicho.storage import keys
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import get_key
 from tests.support.sample_ledger import build_image
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)

@@ -7,7 +7,7 @@ import pytest
 from daicho.layout import item_keys
 from daicho.plan import EntityPlan, KeyPlan
 from daicho.storage import attributes, keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 
 
 def test_keys_of_base_items() -> None:

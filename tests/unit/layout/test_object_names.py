@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from daicho.layout.object_names import render_object_name
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 
 
 def test_the_names_of_objects_begin_with_the_tenant_and_never_meet() -> None:

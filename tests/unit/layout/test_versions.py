@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from daicho.layout import versions as laid
 from daicho.layout.versions import VersionState
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import ItemKey, get_key
 from tests.support.versioned_pages import LEDGER
 
 NOW = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)

@@ -12,9 +12,8 @@ from daicho.layout.backfill_state import BackfillState
 from daicho.plan import AggregatePlan, Condition, Ledger, ListingPlan, Part, ThroughPlan
 from daicho.query.instance_chooser import InstanceChooser
 from daicho.runtime.clock import utc_now
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.item_key import ItemKey
 from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import LISTED, PLAIN, WITH_LIST, number
 

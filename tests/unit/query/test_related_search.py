@@ -27,8 +27,8 @@ from daicho.layout import item_keys
 from daicho.plan import Ledger
 from daicho.query.related_search import NAMES_CACHE_S, RelatedSearch
 from daicho.query.totals import render_order
-from daicho.search.keyword import Keyword
-from daicho.storage import item_key
+from daicho.search.grams import Keyword
+from daicho.storage import attributes
 from daicho.storage.attributes import to_image
 from daicho.storage.item_cache import ItemCache
 from daicho.tally.total_items import build_total_key
@@ -135,5 +135,5 @@ def test_names_are_remembered_for_two_seconds_where_requests_share_a_memory() ->
     assert teams("blue") == (frozenset(), 1.0)
     assert teams("green") == (frozenset("a"), 0.0)
     shelf.write(Team(id="b", name="Greenish"), NOON)
-    memory.forget(item_key.ItemKey(f"{TENANT}#Team", "b"))  # this instance has written it
+    memory.forget(attributes.ItemKey(f"{TENANT}#Team", "b"))  # this instance has written it
     assert teams("green") == (frozenset("ab"), 1.0)

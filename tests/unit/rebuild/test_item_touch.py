@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from daicho.layout.dismissals import is_dismissed, mark_dismissed
+from daicho.layout.marks import is_dismissed, mark_dismissed
 from daicho.plan import (
     Condition,
     EntityPlan,
@@ -26,8 +26,7 @@ from daicho.plan import (
 from daicho.rebuild.item_touch import ObstacleError, Touch, plan_touch
 from daicho.rebuild.stack_jobs import StackJobs
 from daicho.runtime.settings import Settings
-from daicho.storage.attributes import Image, to_image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import Image, get_key, to_image
 from tests.support.memory_stores import MemoryTable
 from tests.support.sample_members import PLAIN
 

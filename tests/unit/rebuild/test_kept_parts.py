@@ -15,7 +15,7 @@ from daicho.archive.archiver import Archiver
 from daicho.archive.reader import ArchiveReader, Selection
 from daicho.errors import StoreError, UnansweredError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key, complete_update
-from daicho.layout.restorations import RestoredMark, build_record_put, build_restoration_key
+from daicho.layout.marks import RestoredMark, build_record_put, build_restoration_key
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.rebuild.kept_parts import FillReport, KeptParts, build_marker_key
 from daicho.rebuild.purged_items import is_item_of, select_items_of
@@ -25,7 +25,7 @@ from daicho.rebuild.stack_jobs import StackJobs
 from daicho.rebuild.table_step import TableDependencies
 from daicho.release.states import build_deployed_update, build_record_update
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.protocols import DescribesStream, apply_update
 from daicho.storage.requests import Write, to_key_image
 from daicho.stream.records import Batch

@@ -21,8 +21,7 @@ from daicho.plan import Ledger
 from daicho.rebuild.kept_parts import KeptParts
 from daicho.rebuild.table_step import TableDependencies
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.protocols import DescribesStream
 from daicho.stream.changes import compute_record
 from daicho.stream.records import StreamRecord

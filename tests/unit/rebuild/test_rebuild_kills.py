@@ -22,8 +22,7 @@ from daicho.rebuild.requests import change_job, find_job, pause_job, request_reb
 from daicho.rebuild.stack_jobs import StackJobs
 from daicho.release.states import build_deployed_update, build_record_update
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.attributes import Image, to_image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey, to_image
 from daicho.storage.protocols import DescribesStream, StreamShard, apply_update
 from daicho.storage.requests import ItemPage, Scan
 from tests.support.memory_stores import MemoryBucket, MemoryTable

@@ -19,8 +19,7 @@ from daicho.rebuild.repair_touch import (
 )
 from daicho.rebuild.table_step import TableDependencies
 from daicho.runtime.rate_limit import RateLimiter
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import Image, get_key
 from daicho.storage.protocols import StreamShard
 from daicho.storage.requests import to_key_image
 from daicho.stream.claims import Claim, build_shard_key

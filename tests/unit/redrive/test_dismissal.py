@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 
 from daicho.layout.backfill_state import RECORDED_KEY, BackfillState
-from daicho.layout.dismissals import is_dismissed
 from daicho.layout.heartbeats import is_heartbeat
-from daicho.layout.restorations import RestoredMark, build_record_put, build_restoration_key
+from daicho.layout.marks import RestoredMark, build_record_put, build_restoration_key, is_dismissed
 from daicho.redrive import older_claims
 from daicho.redrive.report import RedrivePosition, RedriveReport
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.requests import to_key_image
 from daicho.stream.claims import MAX_FINISHED
 from tests.support.consistency import differences

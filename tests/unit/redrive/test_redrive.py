@@ -8,7 +8,7 @@ import pytest
 
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import ItemKey, get_key
 from daicho.storage.requests import to_key_image
 from tests.support.redrive_setup import (
     COUNT,

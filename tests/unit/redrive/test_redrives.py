@@ -18,7 +18,7 @@ from daicho.redrive.redrive import Redrive
 from daicho.redrive.redrives import Redrives
 from daicho.redrive.set_aside import SetAsideRecords
 from daicho.redrive.worker import OVERTAKEN_WAIT_S, RedriveWorker
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import get_key
 from daicho.stream import claims
 from tests.support.redrive_setup import (
     SHARD,

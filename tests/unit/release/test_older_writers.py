@@ -11,8 +11,7 @@ from daicho.errors import ConditionFailedError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key, complete_update
 from daicho.release.older_writers import LEASE_S, READERS_KNOW_S, OlderWriters
 from daicho.runtime.clock import ClockReading
-from daicho.storage.attributes import to_image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey, to_image
 from daicho.storage.protocols import try_update
 from daicho.storage.requests import Put
 from tests.support.memory_stores import MemoryTable

@@ -15,10 +15,10 @@ from daicho.search.grams import (
     KANA_STEPS,
     STEPS,
     GramSteps,
+    Keyword,
     Probe,
     compute_forms,
 )
-from daicho.search.keyword import Keyword
 from daicho.search.normalise import compute_readings
 
 PREFIX = GramSteps("prefix", STEPS, DIGIT_STEPS, KANA_STEPS)

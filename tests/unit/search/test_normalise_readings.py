@@ -3,8 +3,7 @@
 import pytest
 
 from daicho.plan import TextKind, TextRules
-from daicho.search.grams import Mode, compute_forms
-from daicho.search.keyword import Keyword
+from daicho.search.grams import Keyword, Mode, compute_forms
 from daicho.search.normalise import ALL_RULES, compute_meanings, compute_readings
 
 

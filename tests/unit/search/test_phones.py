@@ -12,7 +12,7 @@ from phonenumbers import PhoneNumberFormat, PhoneNumberType
 
 from daicho.plan import TextRules
 from daicho.search import phones
-from daicho.search.keyword import Keyword
+from daicho.search.grams import Keyword
 from daicho.search.normalise import compute_readings
 from daicho.search.phones import find_rules, list_meanings, read_number
 

@@ -23,7 +23,7 @@ from botocore.exceptions import (
 )
 
 from daicho.errors import StoreError, ThrottledError, UnansweredError, UnavailableError
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.table import open_table
 
 KEY = ItemKey("a", "b")

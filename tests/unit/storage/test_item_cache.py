@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.item_key import ItemKey
 
 NOON = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 KEY = ItemKey("p", "s")

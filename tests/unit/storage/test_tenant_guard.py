@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from daicho.layout.tenant_items import build_job_key
-from daicho.storage.attributes import to_image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey, to_image
 from daicho.storage.requests import ConditionCheck, Delete, Put, Query, Scan, Update, Write
 from daicho.storage.table import Table
 from daicho.storage.tenant_guard import ForeignPartitionError

@@ -13,8 +13,7 @@ from daicho.derive.contributions import Amount
 from daicho.derive.derived_items import IndexRow
 from daicho.errors import RefusedError, ThrottledError, UnansweredError
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.requests import InsertOutcome
 from daicho.stream.batch_fold import (
     DerivedWrite,

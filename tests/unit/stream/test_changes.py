@@ -9,10 +9,8 @@ import pytest
 
 from daicho.derive import derived_items
 from daicho.derive.contributions import Amount
-from daicho.layout.dismissals import mark_dismissed
-from daicho.layout.restorations import RestoredMark
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
+from daicho.layout.marks import RestoredMark, mark_dismissed
+from daicho.storage.attributes import Image, get_key
 from daicho.stream.changes import compute_batch, compute_record
 from daicho.stream.records import StreamRecord, render_sequence
 from daicho.stream.time_limit import TooLongError

@@ -9,7 +9,7 @@ import pytest
 
 from daicho.derive.contributions import ONE_ITEM, Amount
 from daicho.errors import ConditionFailedError, UnavailableError
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import get_key
 from daicho.storage.protocols import apply_update
 from daicho.storage.requests import to_key_image
 from daicho.stream.claims import Claim, build_shard_key, put_claim_update

@@ -13,8 +13,7 @@ from daicho.errors import ThrottledError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.plan import Generation, Ledger
 from daicho.runtime.retry import make_mapper
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.requests import Write
 from daicho.stream.older_images import NOTED_S, READS_AT_ONCE, OlderImages
 from tests.support.invocation_time import Time

@@ -9,10 +9,9 @@ from typing import Any
 
 from daicho.errors import ThrottledError, UnavailableError
 from daicho.layout.backfill_state import RECORDED_KEY, BackfillState, build_backfill_key
-from daicho.layout.dismissals import mark_dismissed
+from daicho.layout.marks import mark_dismissed
 from daicho.plan import Ledger
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey, get_key
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.requests import InsertOutcome, ItemPage, Query, to_key_image
 from daicho.stream.claims import ShardClaims, build_shard_key
 from daicho.stream.projector import Projector

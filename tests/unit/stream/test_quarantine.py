@@ -11,9 +11,8 @@ import pytest
 from daicho.errors import ThrottledError
 from daicho.layout.heartbeats import HeartbeatName, build_heartbeat
 from daicho.plan import Ledger
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import apply_update
 from daicho.storage.table import Table
 from daicho.stream import claims

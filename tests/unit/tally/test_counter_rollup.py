@@ -19,7 +19,7 @@ from daicho.plan import (
 )
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.tally import counter_items, counter_slots, reader, slots, total_items
 from daicho.tally.fair_queue import TallyTurn
 from daicho.tally.rollup import Rollup

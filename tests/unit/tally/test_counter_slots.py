@@ -9,8 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from daicho.errors import ThrottledError
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.tally import counter_items, counter_slots
 from tests.support.fast_counters import NAME, NOW, Table, add, head, roll_up, total, votes
 

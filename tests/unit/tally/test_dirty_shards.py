@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.tally.dirty_shards import MAX_REMEMBERED, remember_shards
 from tests.support.memory_stores import MemoryTable
 

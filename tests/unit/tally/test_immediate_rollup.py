@@ -11,8 +11,7 @@ from daicho.errors import ThrottledError
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.protocols import apply_update
 from daicho.stream.journal import NO_RUN, set_flag_update
 from daicho.stream.projector import Projector

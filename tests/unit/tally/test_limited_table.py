@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from daicho.runtime.retry import RetryBudget
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.storage.requests import Put, Query
 from daicho.tally.limited_table import LimitedTable, OutOfTimeError
 from tests.support.memory_stores import MemoryTable

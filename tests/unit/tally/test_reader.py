@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from daicho.errors import UnavailableError
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.tally import total_items
 from tests.support.memory_stores import MemoryTable
 from tests.support.tally_slots import COUNT, live

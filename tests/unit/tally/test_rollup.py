@@ -15,8 +15,7 @@ from daicho.plan import AggregatePlan, Decisions, Part, append_generations
 from daicho.runtime.metrics import DAMAGE_METRIC
 from daicho.runtime.retry import RetryBudget
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.protocols import apply_update
 from daicho.tally import reader, slots, total_items
 from daicho.tally.rollup import Rollup, RollupReport, TotalWriter

@@ -6,8 +6,7 @@ from decimal import Decimal
 
 from daicho.declare.aggregates import MAX_STORED_NUMBERS
 from daicho.derive.contributions import Amount
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.protocols import try_put
 from daicho.tally import reader, slots, total_items
 from tests.support.memory_stores import MemoryTable

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from daicho.storage import keys
+from daicho.storage.attributes import ItemKey
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.item_key import ItemKey
 from daicho.storage.protocols import try_put
 from daicho.storage.requests import Put
 from daicho.storage.table import Table

@@ -7,8 +7,7 @@ import datetime as dt
 import pytest
 
 from daicho.errors import TransactionFailedError
-from daicho.storage.attributes import to_image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey, to_image
 from daicho.write.conditions import build_creation
 from tests.support.memory_stores import MemoryTable
 

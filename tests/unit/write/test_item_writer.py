@@ -8,7 +8,7 @@ from typing import Any
 from daicho.book.book import Book
 from daicho.errors import ConditionFailedError
 from daicho.storage.attributes import Image
-from daicho.storage.budget import RequestBudget
+from daicho.storage.capacity import RequestBudget
 from tests.support.item_images import LEDGER, NOON, Bag
 
 

@@ -10,7 +10,7 @@ import pytest
 from daicho.errors import PreconditionFailed
 from daicho.query.key_resolver import KeyResolver
 from daicho.storage.attributes import Image
-from daicho.storage.budget import RequestBudget
+from daicho.storage.capacity import RequestBudget
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
 from daicho.write.planner import ItemPlanner

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from daicho.query.key_resolver import KeyResolver
-from daicho.storage.budget import RequestBudget
+from daicho.storage.capacity import RequestBudget
 from daicho.storage.item_cache import ItemCache
 from daicho.storage.table import Table
 from daicho.write.planner import ItemPlanner

@@ -15,8 +15,8 @@ from daicho.errors import (
     UnansweredError,
 )
 from daicho.runtime.retry import RetryBudget
+from daicho.storage.attributes import ItemKey
 from daicho.storage.item_cache import ItemCache
-from daicho.storage.item_key import ItemKey
 from daicho.storage.requests import Delete, Put
 from daicho.storage.table import Table
 from daicho.write.sender import Sender

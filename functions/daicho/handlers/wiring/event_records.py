@@ -23,8 +23,7 @@ from aws_lambda_powertools.utilities.idempotency.persistence.datarecord import (
 
 from daicho.errors import ConditionFailedError
 from daicho.layout.event_records import KEPT_SECONDS
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
 

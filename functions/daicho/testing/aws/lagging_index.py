@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from math import inf
 
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.testing.aws.dynamodb.attribute_values import Image
 
 PROJECTIONS: dict[str, tuple[str, ...] | None] = {

@@ -15,7 +15,7 @@ from itertools import chain
 from math import inf
 from typing import Any
 
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.testing.aws import stream_recorder
 from daicho.testing.aws.client_errors import (
     build_cancelled_error,

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.testing.aws.dynamodb.attribute_values import Image
 from daicho.testing.aws.table_stream import Record, Shard, TableStream
 

@@ -11,9 +11,9 @@ from typing import Any
 from daicho.handlers.wiring.dependencies import Dependencies
 from daicho.handlers.wiring.invocation import Handler
 from daicho.plan import Ledger
+from daicho.storage.attributes import ItemKey
 from daicho.storage.bucket import Bucket
 from daicho.storage.event_queue import EventBus, EventQueue
-from daicho.storage.item_key import ItemKey
 from daicho.storage.stream_shards import StreamDescriber
 from daicho.storage.table import Table
 from daicho.tally.dirty_shards import remember_shards

@@ -15,9 +15,8 @@ from daicho.derive.contributions import Amount
 from daicho.derive.derived_items import IndexRow
 from daicho.errors import UnreadableError
 from daicho.plan import AggregatePlan
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.bucket import Bucket
-from daicho.storage.item_key import ItemKey
 from daicho.tally import reader, slots, total_items
 from daicho.testing.clock import START
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment

@@ -9,8 +9,7 @@ from types import MappingProxyType
 
 from daicho.derive.contributions import Amount
 from daicho.derive.derived_items import IndexRow
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.testing.oracle.rows.plain_amounts import add_exactly, negate_exactly
 from daicho.testing.oracle.rows.plain_keys import split_parts
 from daicho.testing.oracle.rows.plain_rows import compute_plain_rows

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from daicho.storage import item_key
-from daicho.storage.attributes import Image, to_image
-from daicho.storage.item_key import ItemKey
+from daicho.storage import attributes
+from daicho.storage.attributes import Image, ItemKey, to_image
 from daicho.testing.faults.code_versions import MARK
 from daicho.testing.faults.simulated_deployment import SimulatedDeployment
 from daicho.testing.oracle.expiry_rules import (
@@ -77,7 +76,7 @@ class BaseItemWriter:
         if action == "put" or not items:
             return self.put()
         old = items[self._choices.pick(sorted(items))]
-        key = item_key.get_key(old)
+        key = attributes.get_key(old)
         if action == "touch":
             newest = self._entities.list_generations(old["type"]["S"], self.known_generation)[0]
             new = {**old, "gen": {"N": str(newest)}}
@@ -99,7 +98,7 @@ class BaseItemWriter:
     def put(self) -> str:
         """Put one item; returns a description."""
         item = self.draw_image()
-        self._dynamodb.commit(item_key.get_key(item), item)
+        self._dynamodb.commit(attributes.get_key(item), item)
         return f"put {describe_image(item)}"
 
     def expire(self, key: ItemKey) -> None:
@@ -164,9 +163,9 @@ class BaseItemWriter:
             new |= {"PK": old["PK"], "SK": old["SK"]}
             plan = self._entities.find_plan(new)
             new |= {name: old[name] for name in plan.key.fields if name in old}
-        elif item_key.get_key(new) != item_key.get_key(old):
-            self._dynamodb.commit(item_key.get_key(old), None)
-        self._dynamodb.commit(item_key.get_key(new), new)
+        elif attributes.get_key(new) != attributes.get_key(old):
+            self._dynamodb.commit(attributes.get_key(old), None)
+        self._dynamodb.commit(attributes.get_key(new), new)
         return f"change {describe_image(old)} to {describe_image(new)}"
 
 

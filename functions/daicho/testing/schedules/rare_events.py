@@ -10,7 +10,7 @@ from daicho.archive.reader import ArchiveReader, Selection
 from daicho.archive.restorer import Restorer
 from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.release.refusals import ReleaseRefusedError
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import get_key
 from daicho.tally import reader
 from daicho.testing.faults.processes import SimulatedProcess
 from daicho.testing.oracle.differences import sum_slots

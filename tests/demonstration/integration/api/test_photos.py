@@ -16,8 +16,8 @@ from daicho.handlers import api
 from daicho.handlers.wiring.dependencies import AWS_DEPENDENCIES
 from daicho.plan import Ledger
 from daicho.runtime.retry import RetryBudget
+from daicho.storage.attributes import get_key
 from daicho.storage.bucket import Bucket, open_bucket
-from daicho.storage.item_key import get_key
 from daicho.sweep import Sweep
 from domains.photos import Photo
 from tests.support.api_client import Client

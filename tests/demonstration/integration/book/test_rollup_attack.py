@@ -10,8 +10,7 @@ import pytest
 from daicho.book.book import Book
 from daicho.plan import Ledger
 from daicho.storage import keys
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.requests import ItemPage, Query
 from daicho.storage.table import Table
 from daicho.testing import MemoryDeployment, memory_deployment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from daicho.storage import item_key
+from daicho.storage import attributes
 from tests.support.archive_commands import Commanded
 from tests.support.memory_archive import build_download, render_link_name
 
@@ -33,15 +33,15 @@ def test_a_live_item_is_not_overwritten_unless_told(made: Commanded) -> None:
         "at": {"S": "now"},
         "ttl": {"N": "32503680000"},
     }
-    made.kept.table.items[item_key.get_key(live)] = live
+    made.kept.table.items[attributes.get_key(live)] = live
     result = made.run("restore", "--apply", "--tenant", "t")
     assert result.exit_code == 1
     assert "1 left alone: there is a live item (--over-newer)" in result.stdout
-    assert made.kept.table.items[item_key.get_key(live)] == live
+    assert made.kept.table.items[attributes.get_key(live)] == live
     told = made.run("restore", "--apply", "--tenant", "t", "--over-newer")
     assert told.exit_code == 0
     assert "1 of them replaced a live item" in told.stdout
-    assert made.kept.table.items[item_key.get_key(live)]["at"] == build_download(2)["at"]
+    assert made.kept.table.items[attributes.get_key(live)]["at"] == build_download(2)["at"]
 
 
 def test_an_object_that_is_corrupt_is_named_and_the_rest_comes_back(made: Commanded) -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from daicho.plan import Condition, EntityPlan, ExpiryPlan, FieldPlan, Migration, MigrationPlan
 from daicho.plan.changes import Effect
-from daicho.storage.attributes import Image, to_image
-from daicho.storage.item_key import get_key
+from daicho.storage.attributes import Image, get_key, to_image
 from daicho_cli.aws import TableSize
 from daicho_cli.cost.prices import load_prices
 from daicho_cli.plan.changes import EntityChange, list_entity_changes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho_cli.contract.changes import ContractChange, Severity
 from daicho_cli.contract.command import ContractCheck, ContractError
 from daicho_cli.cost.prices import load_prices

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.testing.aws.dynamodb.attribute_values import (
     Image,
     InvalidActionError,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.testing.aws.dynamodb import key_checks, value_checks
 from daicho.testing.aws.dynamodb.attribute_values import (
     Image,

@@ -13,8 +13,7 @@ from typing import Any
 
 from daicho.derive.derived_items import IndexRow
 from daicho.plan import AggregatePlan, EntityPlan, ListingPlan, SearchPlan
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import Image, ItemKey
 from daicho.testing.oracle.rows.plain_amounts import (
     list_plain_groups,
     list_plain_values,

@@ -16,7 +16,7 @@ from daicho.errors import refuse
 from daicho.items.mapper import to_item
 from daicho.query.paging import CursorBinding, CursorPosition
 from daicho.storage import keys
-from daicho.storage.item_key import ItemKey
+from daicho.storage.attributes import ItemKey
 from daicho.tenants.tenant_jobs import RestoreRequest
 from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.shared_parameters import PAGING

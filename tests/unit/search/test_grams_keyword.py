@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from daicho.search.grams import compute_forms
-from daicho.search.keyword import Keyword, KeywordError
+from daicho.search.grams import Keyword, KeywordError, compute_forms
 
 
 @pytest.mark.parametrize(

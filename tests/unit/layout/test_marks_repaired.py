@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from daicho.layout.dismissals import is_dismissed, mark_dismissed
-from daicho.layout.repairs import build_repair_touch, is_repair
-from daicho.storage.attributes import Image
-from daicho.storage.item_key import get_key
+from daicho.layout.marks import build_repair_touch, is_dismissed, is_repair, mark_dismissed
+from daicho.storage.attributes import Image, get_key
 from daicho.storage.protocols import try_update
 from tests.support.memory_stores import MemoryTable
 from tests.support.song_stream import build_song

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from daicho.layout.dismissals import DISMISSED_MARK, compute_digest, is_dismissed, mark_dismissed
+from daicho.layout.marks import DISMISSED_MARK, compute_digest, is_dismissed, mark_dismissed
 from daicho.storage.attributes import AttributeValue, Image
 
 EVERY_TYPE: Image = {
