@@ -189,6 +189,7 @@ delivery: $(TOOLS) ## The stream path under faults
 .PHONY: trials delivery-soak soak local-speed
 trials: $(TOOLS) .local/.programs ## The long tests at their whole size: before a release, or a change of what they test
 	@TRIALS=1 $(PYTEST) $(call find_suites,integration/commands integration/tenants integration/web) -n 2 --dist loadfile -q
+	@TRIALS=1 $(PYTEST) tests/delivery/test_shrinking.py tests/delivery/test_simulator.py -n 2 -q
 	@TRIALS=1 $(PYTEST) tests/trials tests/package/test_layer.py tests/integration/values/test_drawn_requests.py -q
 	@TRIALS=1 $(PYTEST) tests/unit/web/openapi/test_document_clients.py $(wildcard tests/demonstration/unit/test_typed_clients.py) -q
 	@TRIALS=1 $(PYTEST) tests/e2e/test_durable_state.py tests/e2e/test_own_project.py tests/e2e/test_changed_declarations.py tests/e2e/test_six_changes.py tests/e2e/test_trial.py -q

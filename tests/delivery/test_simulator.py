@@ -26,6 +26,7 @@ from daicho.testing.schedules.profile import Profile
 from daicho.testing.schedules.running import build_schedule
 from daicho.testing.schedules.schedule import Schedule
 from tests.delivery.schedules.profiles import BY_NAME, PROFILES, build_all_schedules
+from tests.support.trials import IS_TRIAL
 
 ALWAYS = 1e9
 KEY = {"PK": {"S": "p"}, "SK": {"S": "s"}}
@@ -223,7 +224,7 @@ def test_an_index_and_a_read_without_consistency_are_behind() -> None:
     assert store.query(**request)["Items"] == [item]
 
 
-@pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
+@pytest.mark.parametrize("profile", PROFILES[:: 1 if IS_TRIAL else 3], ids=lambda each: each.name)
 def test_the_choices_of_a_schedule_play_it_again(profile: Profile) -> None:
     first = Schedule(profile, Choices("any seed"))
     first.run()
