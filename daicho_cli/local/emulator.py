@@ -192,7 +192,7 @@ def read_streams_apart(mappings: Any) -> None:
 
 
 async def serve(app: Any, settings: Any) -> None:
-    """Answer HTTP with uvicorn, in a third of the time that MiniStack's Hypercorn takes."""
+    """Answer HTTP with uvicorn: MiniStack's Hypercorn takes more time than most requests."""
     import uvicorn  # noqa: PLC0415
 
     host, _, port = settings.bind[0].rpartition(":")
