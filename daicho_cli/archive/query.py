@@ -7,8 +7,10 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
+from heapq import nsmallest
 from itertools import islice
 from math import inf, isfinite
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 import typer
@@ -262,7 +264,7 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
         entities = sorted(selection.folders or session.archive.list_entities())
         max_rows = TABLE_ROWS if limit is None and output == "table" else limit
         broken: list[str] = []
-        rows = _read_rows(session, selection, broken)
+        rows = _read_rows(session, selection, max_rows, broken)
         declared = session.find_entities()
         records = (format_row(row, declared) for row in islice(rows, max_rows))
         if output == "json":
@@ -276,18 +278,23 @@ def query(  # noqa: PLR0913, PLR0917  # the command's options
 
 
 def _read_rows(
-    session: ArchiveSession, selection: Selection, broken: list[str]
+    session: ArchiveSession, selection: Selection, max_rows: int | None, broken: list[str]
 ) -> list[ArchivedRow]:
-    """The selected rows in order of deletion; ``broken`` receives what cannot be read."""
+    """The selected rows in order of deletion: one more than ``max_rows``, or all.
+
+    Only these are in memory at once. ``broken`` receives what cannot be read.
+    """
 
     def report_broken(name: str, error: object) -> None:
         broken.append(name)
         print_message(f"skipped: {name}: {error}")
 
     with show_progress(session, "reading the archive"):
-        rows = sorted(
-            session.archive.read_rows(selection, report_broken),
-            key=lambda row: (row.deleted_at, row.seq),
-        )
+        found = session.archive.read_rows(selection, report_broken)
+        order = attrgetter("deleted_at", "seq")
+        if max_rows is None:
+            rows = sorted(found, key=order)
+        else:
+            rows = nsmallest(max_rows + 1, found, key=order)
     print_message(f"{session.reads}, checked and read")
     return rows

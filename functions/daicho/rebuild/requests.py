@@ -178,8 +178,7 @@ def finish_deployment(
 ) -> RebuildJob | None:
     """Record that the API has its new code, and start a rebuild of what the stage needs.
 
-    Also starts a purge of disabled instances. Returns None if the stage needs no rebuild, or if
-    ``rate`` is 0: then only `daicho rebuild` starts either.
+    Also starts a purge of disabled instances. Returns None if the stage needs no rebuild.
 
     Raises:
         UnavailableError: the table or the state machine does not answer, or the step of a rebuild
@@ -188,8 +187,6 @@ def finish_deployment(
     try_update(store, build_deployed_update(source, now))
     states = read_stage_states(store).states
     targets = plan_targets(ledger, states)
-    if not rate:
-        return None
     try:
         job = request_rebuild(store, targets, now, rate=rate) if targets else None
         if job is not None:
