@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -63,7 +64,8 @@ class Messages(list[Any]):
             and (message["receive_count"] or message["sent_at"] < oldest)
         ]
         for message in removed:
-            super().remove(message)
+            with suppress(ValueError):  # another thread has removed it
+                super().remove(message)
         self._forget(removed)
 
     def _forget(self, messages: Iterable[Any]) -> None:
