@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -124,6 +124,8 @@ class SavedMessages:
         sqs._ensure_msg_fields = lambda message: "seq" in message or complete(message)
         sqs._prune_dedup = lambda queue: queue["dedup_cache"].forget_expired()
         sqs._expire_retained = partial(self._expire, sqs._expire_retained)
+        sqs._dlq_sweep = partial(self._sweep, sqs._dlq_sweep)
+        sqs._delete_messages_for_esm = self._delete_handles
         sqs._HANDLERS["DeleteMessageBatch"] = self._delete_batch
         sqs.get_state, sqs.load_persisted_state = self._describe_queues, self._restore
 
@@ -139,6 +141,19 @@ class SavedMessages:
         retention = int(queue["attributes"].get("MessageRetentionPeriod", 0))
         if oldest and oldest.get("enqueued_at", oldest["sent_at"]) <= time.time() - retention:
             expire(queue)
+
+    def _sweep(self, sweep: Callable[[Any], None], queue: Queue) -> None:
+        """Look for messages that were received too often only if one was received in vain."""
+        now = time.time()
+        if any(m["receive_count"] and m["visible_at"] <= now for m in list(queue["messages"])):
+            sweep(queue)
+
+    def _delete_handles(self, url: str, handles: Collection[str]) -> None:
+        """Delete what a function has done."""
+        with self._sqs._queues_lock:
+            messages = self._sqs._get_q(url)["messages"]
+            for message in [m for m in list(messages) if m["receipt_handle"] in handles]:
+                messages.remove(message)
 
     def _delete_batch(self, data: dict[str, Any], url: str) -> dict[str, Any]:
         """Delete messages in one pass over the queue. MiniStack makes one for each of them."""
