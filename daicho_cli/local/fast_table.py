@@ -1,4 +1,4 @@
-"""Makes MiniStack faster: an index of expiries, texts that are read once, turns for batches."""
+"""Makes MiniStack faster: an index of expiries, texts that are read once, turns for requests."""
 
 from __future__ import annotations
 

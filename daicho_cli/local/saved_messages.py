@@ -32,7 +32,10 @@ Add = Callable[..., None]
 
 
 class Messages(list[Any]):
-    """The messages of a queue in their order. ``queue``: its ARN. ``save``: a state as text."""
+    """The messages of a queue in their order. ``queue``: its ARN.
+
+    ``save`` adds the fields that a message lacks, and returns it as text.
+    """
 
     def __init__(self, queue: str, save: Callable[[Any], str], add: Add) -> None:
         super().__init__()
@@ -40,13 +43,13 @@ class Messages(list[Any]):
 
     def append(self, message: Any) -> None:
         """Add a message that was sent."""
+        text = self._save(message)
         super().append(message)
-        self._add((PUT_MESSAGE, (self._queue, message["id"], self._save(message))))
+        self._add((PUT_MESSAGE, (self._queue, message["id"], text)))
 
     def remove(self, message: Any) -> None:
         """Remove a message that is done."""
-        super().remove(message)
-        self._forget([message])
+        self.remove_all([message])
 
     def clear(self) -> None:
         """Remove all messages."""
@@ -57,20 +60,21 @@ class Messages(list[Any]):
         """Remove all others but those that were sent meanwhile."""
         ids = {message["id"] for message in kept}
         oldest = time.time() - SECONDS_OF_A_PASS
-        removed = [
+        self.remove_all(
             message
             for message in list(self)
             if message["id"] not in ids
             and (message["receive_count"] or message["sent_at"] < oldest)
-        ]
-        for message in removed:
+        )
+
+    def remove_all(self, messages: Iterable[Any]) -> None:
+        """Remove messages that are done, with one change of the journal."""
+        ids = []
+        for message in messages:
+            ids.append(message["id"])
             with suppress(ValueError):  # another thread has removed it
                 super().remove(message)
-        self._forget(removed)
-
-    def _forget(self, messages: Iterable[Any]) -> None:
-        ids = json.dumps([message["id"] for message in messages])
-        self._add((DELETE_MESSAGES, (self._queue, ids)))
+        self._add((DELETE_MESSAGES, (self._queue, json.dumps(ids))))
 
 
 class Sends(dict[str, Any]):
@@ -109,6 +113,7 @@ class SavedMessages:
     def __init__(self, ministack: MiniStack, add: Add, query: Callable[..., Any]) -> None:
         self._sqs = sqs = ministack.queues
         self._render, self._parse = ministack.render, ministack.parse
+        self._complete = sqs._ensure_msg_fields
         self._add, self._query = add, query
         self._load_queues, self._scoped = sqs.load_persisted_state, type(sqs._queues)
         add_queue = self._add_queue
@@ -119,9 +124,10 @@ class SavedMessages:
             def __setitem__(self, url: str, content: dict[str, Any]) -> None:
                 super().__setitem__(url, add_queue(content))
 
-        complete, _, _ = sqs._ensure_msg_fields, sqs._prune_dedup, sqs.get_state
+        for name in ("_prune_dedup", "_delete_messages_for_esm", "get_state"):
+            getattr(sqs, name)
         sqs._queues = Queues()
-        sqs._ensure_msg_fields = lambda message: "seq" in message or complete(message)
+        sqs._ensure_msg_fields = lambda _message: None  # done when it is added
         sqs._prune_dedup = lambda queue: queue["dedup_cache"].forget_expired()
         sqs._expire_retained = partial(self._expire, sqs._expire_retained)
         sqs._dlq_sweep = partial(self._sweep, sqs._dlq_sweep)
@@ -129,11 +135,15 @@ class SavedMessages:
         sqs._HANDLERS["DeleteMessageBatch"] = self._delete_batch
         sqs.get_state, sqs.load_persisted_state = self._describe_queues, self._restore
 
+    def _save(self, message: dict[str, Any]) -> str:
+        self._complete(message)
+        return self._render(message)
+
     def _add_queue(self, content: dict[str, Any]) -> Queue:
         """A new queue: messages of an earlier one of its name are not its messages."""
         arn = content["attributes"]["QueueArn"]
         self._add((DELETE_QUEUE, (arn,)))
-        return Queue(content, self._render, self._add)
+        return Queue(content, self._save, self._add)
 
     def _expire(self, expire: Callable[[Any], None], queue: Queue) -> None:
         """Look for messages that are too old only if the oldest one may be: they are in order."""
@@ -152,8 +162,7 @@ class SavedMessages:
         """Delete what a function has done."""
         with self._sqs._queues_lock:
             messages = self._sqs._get_q(url)["messages"]
-            for message in [m for m in list(messages) if m["receipt_handle"] in handles]:
-                messages.remove(message)
+            messages.remove_all(m for m in list(messages) if m["receipt_handle"] in handles)
 
     def _delete_batch(self, data: dict[str, Any], url: str) -> dict[str, Any]:
         """Delete messages in one pass over the queue. MiniStack makes one for each of them."""
@@ -162,10 +171,10 @@ class SavedMessages:
         sqs._validate_batch_entries(entries, "DeleteMessageBatchRequestEntry")
         asked = {entry.get("ReceiptHandle") for entry in entries} - {None, ""}
         found = {m["receipt_handle"]: m for m in list(messages) if m["receipt_handle"] in asked}
+        messages.remove_all(found.values())
         answer: dict[str, Any] = {"Successful": [], "Failed": []}
         for entry in entries:
-            if message := found.pop(entry.get("ReceiptHandle"), None):
-                messages.remove(message)
+            if found.pop(entry.get("ReceiptHandle"), None):
                 answer["Successful"].append({"Id": entry["Id"]})
             else:
                 answer["Failed"].append({"Id": entry["Id"], **INVALID_HANDLE})
@@ -189,5 +198,5 @@ class SavedMessages:
             numbers = [int(message.get("seq") or 0) for message in messages]
             content["fifo_seq"] = max(content["fifo_seq"], *numbers, 0)
             content["messages"] = messages
-            queue = Queue(content, self._render, self._add)
+            queue = Queue(content, self._save, self._add)
             self._sqs._queues.set_scoped(*scope, queue)
