@@ -67,6 +67,22 @@ def test_a_list_reads_its_next_pages_while_it_is_scrolled(page: Page, server: Co
         call(server, "DELETE", f"/manuals/{item['id']}")
 
 
+def test_a_filter_keeps_what_is_typed_before_the_page_is_painted(page: Page) -> None:
+    """The observer types as soon as the input is in the document."""
+    page.evaluate("""() => {
+        new MutationObserver((_, observer) => {
+            const input = document.querySelector("form.filters input");
+            if (!input) return;
+            observer.disconnect();
+            input.value = "david-bowie";
+            input.dispatchEvent(new Event("input", { bubbles: true }));
+        }).observe(document.body, { childList: true, subtree: true });
+        location.hash = '#/list/list_artist_songs';
+    }""")
+    expect(page.get_by_role("link", name="Heroes")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Artist")).to_have_value("david-bowie")
+
+
 def test_filters_are_in_the_address(page: Page) -> None:
     page.evaluate("location.hash = '#/list/list_artist_songs'; 0")
     expect(page.get_by_role("heading", name="Choose artist")).to_be_visible()

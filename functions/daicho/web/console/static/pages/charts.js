@@ -12,7 +12,7 @@ import { getMonth, renderNumber } from "console/format.js";
 import { Bars } from "console/parts/bars.js";
 import { SeriesChart } from "console/parts/chart.js";
 import { CurlButton } from "console/parts/curl.js";
-import { Field } from "console/parts/fields.js";
+import { Field, useTyped } from "console/parts/fields.js";
 import { Overview } from "console/parts/overview.js";
 import { Freshness, PageHeader } from "console/parts/page.js";
 import { Empty, ErrorState, Skeleton } from "console/parts/states.js";
@@ -64,12 +64,7 @@ function Figure({ query, values }) {
 
 /** @param {{query: Query, name: string, value: string, onChange: (name: string, value: any) => void}} props */
 function Group({ query, name, value, onChange }) {
-  const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
-  useEffect(() => {
-    const timer = setTimeout(() => typed !== value && onChange(name, typed), 400);
-    return () => clearTimeout(timer);
-  }, [typed]);
+  const [typed, setTyped] = useTyped(value, (/** @type {any} */ changed) => onChange(name, changed), 400);
   if (name === "month") {
     return html`<div class="field">
       <label for="group-month">Month</label>

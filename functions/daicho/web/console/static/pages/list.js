@@ -1,6 +1,5 @@
 /** A declared list with its parameters as filters. The filters are in the address. */
 
-import { useEffect, useState } from "preact/hooks";
 import { html } from "console/html.js";
 import {
   fillRequest, findOperation, findQuery, listNeeded, makeQueryHash, readQueryHash,
@@ -10,7 +9,7 @@ import { chooseColumns } from "console/columns.js";
 import { usePages } from "console/load.js";
 import { request } from "console/request.js";
 import { makeHash, navigate, route as current } from "console/router.js";
-import { Field } from "console/parts/fields.js";
+import { Field, useTyped } from "console/parts/fields.js";
 import { Icon } from "console/parts/icons.js";
 import { Empty } from "console/parts/states.js";
 import { ItemList } from "console/parts/item-list.js";
@@ -132,14 +131,9 @@ function Filters({ query, values, errors, onChange }) {
 
 /** Text is taken after a pause, or with Enter. @param {any} props */
 function Filter({ name, schema, help, isRequired, value, problem, onChange }) {
-  const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
-  useEffect(() => {
-    if (typed === value) return undefined;
-    const isText = !schema.enum && schema.type !== "boolean" && schema.format !== "date";
-    const timer = setTimeout(() => onChange(typed === false ? "" : typed), isText ? FILTER_DELAY_MS : 0);
-    return () => clearTimeout(timer);
-  }, [typed]);
+  const isText = !schema.enum && schema.type !== "boolean" && schema.format !== "date";
+  const change = (/** @type {any} */ changed) => onChange(changed === false ? "" : changed);
+  const [typed, setTyped] = useTyped(value, change, isText ? FILTER_DELAY_MS : 0);
   return html`<div title=${help}>
     <${Field} name=${name} idPrefix="filter" schema=${{ ...schema, description: "" }} value=${typed} isRequired=${isRequired} problem=${problem} onChange=${setTyped} />
   </div>`;

@@ -13,6 +13,7 @@ import { Icon } from "console/parts/icons.js";
 
 /** @type {import("@preact/signals").Signal<(Question & {answer: (yes: boolean) => void}) | null>} */
 const question = signal(null);
+const typed = signal("");
 
 /**
  * A dialogue that is open while it is rendered.
@@ -51,6 +52,7 @@ export function Dialog({ title, onClose, children, wide = false }) {
  */
 export function ask(asked) {
   question.value?.answer(false);
+  typed.value = "";
   return new Promise((resolve) => {
     question.value = {
       ...asked,
@@ -79,14 +81,9 @@ export function useLeaveGuard(isTyped) {
   return end;
 }
 
-const typed = signal("");
-
 /** The dialogue of `ask`. The shell has it once. */
 export function QuestionDialog() {
   const asked = question.value;
-  useEffect(() => {
-    typed.value = "";
-  }, [asked]);
   if (!asked) return null;
   const isConfirmed = !asked.typed || typed.value === asked.typed;
   return html`<${Dialog} title=${asked.title} onClose=${() => asked.answer(false)}>

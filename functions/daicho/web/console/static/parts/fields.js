@@ -3,6 +3,7 @@
  * body of it. So nothing that was typed is lost, not even what cannot be sent.
  */
 
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { html, joinClasses } from "console/html.js";
 import { renderName, resolve } from "console/catalog.js";
 import { parseJson } from "console/format.js";
@@ -16,6 +17,25 @@ import { hasGroup } from "console/session.js";
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?$/i;
 const NEEDED = "This is needed: enter a value.";
+
+/**
+ * What is typed into a filter, and how to set it. It becomes the value after a pause.
+ * @param {any} value
+ * @param {(typed: any) => void} onChange
+ * @param {number} delay in milliseconds
+ * @returns {[any, (typed: any) => void]}
+ */
+export function useTyped(value, onChange, delay) {
+  const [typed, setTyped] = useState(value);
+  // In the layout phase: an effect runs after the paint, and what was typed since would be lost.
+  useLayoutEffect(() => setTyped(value), [value]);
+  useEffect(() => {
+    if (typed === value) return undefined;
+    const timer = setTimeout(() => onChange(typed), delay);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return [typed, setTyped];
+}
 
 /**
  * The fields of a form. A value that its input would change is entered as JSON: a list with line
