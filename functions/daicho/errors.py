@@ -279,11 +279,19 @@ class ReferenceNotFound(Invalid):
 
 
 class Unfinished(Refusal):
-    """A part of what was requested is done, and a repeat of the request does more of it."""
+    """A part of what was requested is done, and a repeat of the request does more of it.
+
+    ``item``: the image of the item that is to be deleted. ``deleted``: how many items that refer to
+    it were deleted.
+    """
 
     status = 503
     type = "unfinished"
     retry_after = 1
+
+    def __init__(self, detail: str, item: Mapping[str, Any], deleted: int = 0) -> None:
+        super().__init__(detail)
+        self.item, self.deleted = item, deleted
 
 
 class BeingBuilt(Refusal):

@@ -106,6 +106,8 @@ class Book:
         )
         self._table, self._clock, self._access = table, clock, access
         self._votes = 0
+        self.start_cascade: Callable[[Image], str] | None = None
+        """Starts the job that continues the deletion of an item; its id. None: there are none."""
 
     @property
     def caller(self) -> Caller | None:

@@ -12,6 +12,7 @@ from daicho.storage.botocore_errors import AWS_ERRORS, translate_error
 from daicho.storage.sessions import build_config, open_on_first_use
 
 RESTORE_PREFIX = "restore-"
+CASCADE_PREFIX = "cascade-"
 PURGE_PREFIX = "purge-"
 REDRIVE_PREFIX = "redrive-"
 VERIFY_PREFIX = "verify-"

@@ -6,22 +6,18 @@ The API reads and writes it without loading what restores (`daicho.tenants.resto
 from __future__ import annotations
 
 from dataclasses import field
+from typing import ClassVar
 
-from daicho.jobs.record import JobRecord, build_expiry
 from daicho.jobs.state_machine import RESTORE_PREFIX
-from daicho.layout.tenant_items import build_job_key
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.storage import attributes
-from daicho.storage.attributes import Image, ItemKey
-from daicho.tenants.deletion_job import KIND
+from daicho.tenants.tenant_job import TenantJob
 
-RESTORE = "restore"
 COUNTS = ("restored", "replaced", "already", "newer", "waiting", "failed")
 """The counts of a report that a job adds up over its steps."""
 
 
-@dataclass
-class RestoreJob(JobRecord):
+@dataclass(kw_only=True)
+class RestoreJob(TenantJob):
     """One restore.
 
     ``since`` (inclusive), ``until`` (exclusive): the range of the deletion time. ``key``:
@@ -31,10 +27,8 @@ class RestoreJob(JobRecord):
     which is its sort key, and ``reason``.
     """
 
-    id: str
-    tenant: str
-    asked_by: str
-    asked_at: str
+    KIND_VALUE: ClassVar = "restore"
+    PREFIX: ClassVar = RESTORE_PREFIX
     entity: str
     since: str
     until: str
@@ -47,19 +41,3 @@ class RestoreJob(JobRecord):
     unreadable: list[str] = field(default_factory=list)
     failures: list[dict[str, str]] = field(default_factory=list)
     cursor: str = ""
-    error: str = ""
-
-    @property
-    def machine_input(self) -> dict[str, str]:
-        """The input of the state machine."""
-        return {"tenant": self.tenant, "job": f"{RESTORE_PREFIX}{self.id}"}
-
-    @property
-    def item_key(self) -> ItemKey:
-        """The key of the item."""
-        return build_job_key(self.tenant, self.id)
-
-    @property
-    def more_attributes(self) -> Image:
-        """The kind of the job, and when its item expires."""
-        return {**attributes.to_image({KIND: RESTORE}), **build_expiry(self.asked_at)}

@@ -8,25 +8,20 @@ cursor are saved together, at the end of an object: each row is counted once.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
+from typing import Any, ClassVar
 
 from daicho.archive.reader import ArchiveReader, Selection
 from daicho.archive.restorer import Restorer, RestoreReport
-from daicho.jobs.lease import JobStore
-from daicho.jobs.state_machine import RESTORE_PREFIX
 from daicho.jobs.step import SAVE_INTERVAL, JobStep
-from daicho.layout.tenant_items import build_job_key
 from daicho.plan import Ledger
 from daicho.release.refusals import ReleaseRefusedError
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.runtime.retry import RetryBudget
-from daicho.storage import keys
 from daicho.storage.attributes import ItemKey
-from daicho.storage.table import Table
 from daicho.tenants.restore_job import COUNTS, RestoreJob
+from daicho.tenants.tenant_job import TenantJobWorker
 
 ITEMS_PER_SECOND = 100
 """How many items of a tenant are restored a second, with a transaction and all that derives."""
@@ -36,24 +31,13 @@ MAX_REASON_CHARACTERS = 500
 
 
 @dataclass(frozen=True)
-class RestoreWorker:
+class RestoreWorker(TenantJobWorker[RestoreJob]):
     """Works on restores. ``threads``: how many items are written at once."""
 
-    store: Table
+    RECORD: ClassVar = RestoreJob
     archive: ArchiveReader
     ledger: Ledger
-    now: Callable[[], dt.datetime]
     threads: int = 4
-
-    @property
-    def jobs(self) -> JobStore:
-        """Where jobs are saved."""
-        return JobStore(self.store, self.now)
-
-    def find(self, tenant: str, id: str) -> RestoreJob | None:
-        """A tenant's restore."""
-        image = self.store.get(build_job_key(tenant, id), consistent=True)
-        return None if image is None else RestoreJob.from_image(image)
 
     def run_step(self, tenant: str, name: str, retry_budget: RetryBudget) -> JobStep:
         """Do as much work as there is time for; ``name``: of the job, in the machine's input.
@@ -61,8 +45,8 @@ class RestoreWorker:
         Raises:
             StoreError: a store fails; the next step continues.
         """
-        job = self.find(tenant, name.removeprefix(RESTORE_PREFIX))
-        if job is None or job.state != "running":
+        job = self.find(tenant, name)
+        if job is None:
             return JobStep(done=True)
         asked_at = dt.datetime.fromisoformat(job.asked_at)
         tools, pace = (self.store, self.archive, self.ledger), RateLimiter(ITEMS_PER_SECOND)
@@ -86,25 +70,14 @@ class RestoreWorker:
                 retry_budget=retry_budget,
             )
         except ReleaseRefusedError as error:
-            self._end(job, str(error))
+            self.end(job, str(error))
             return JobStep(done=True)
         if report.finished:
             _add_report(job, before, report)
-            self._end(job)
+            self.end(job)
             return JobStep(done=True)
         self.jobs.save(job)
         return JobStep(done=False)
-
-    def fail_job(self, tenant: str, name: str, reason: str) -> None:
-        """Record that nobody works on a job any more."""
-        job = self.find(tenant, name.removeprefix(RESTORE_PREFIX))
-        if job is not None and job.state == "running":
-            self._end(job, reason)
-
-    def _end(self, job: RestoreJob, error: str = "") -> None:
-        job.state, job.error = ("failed" if error else "succeeded"), error[:1000]
-        job.finished_at = keys.render_instant(self.now())
-        self.jobs.save(job)
 
 
 def _add_report(job: RestoreJob, before: RestoreJob, report: RestoreReport) -> None:

@@ -1,4 +1,4 @@
-"""The jobs of one tenant: its deletion, restores of archived items, and the list of all."""
+"""The jobs of one tenant: its deletion, those that its callers ask for, and the list of all."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from collections.abc import Sequence
 
 from ulid import ULID
 
-from daicho.errors import ConditionFailedError, NotFound, StoreError, UnavailableError, refuse
+from daicho.errors import (
+    ConditionFailedError,
+    NotFound,
+    StoreError,
+    UnavailableError,
+    Unfinished,
+    refuse,
+)
 from daicho.jobs.lease import JobStore, OvertakenError, is_under_way
 from daicho.jobs.record import JOB_ID
-from daicho.jobs.state_machine import RESTORE_PREFIX
 from daicho.layout.tenant_items import (
     CLOSED_SORT_KEY,
     build_closed_mark_key,
@@ -19,19 +25,21 @@ from daicho.layout.tenant_items import (
 )
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage import attributes, keys
-from daicho.storage.attributes import Image, ItemKey
+from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.requests import Put, Query, to_key_image
+from daicho.tenants.cascade_job import CascadeJob
 from daicho.tenants.deletion_job import KIND, Archive, DeletionJob, find_deletion
 from daicho.tenants.lifecycle import Tenants
 from daicho.tenants.restore_job import RestoreJob
+from daicho.tenants.tenant_job import J
 
 PROVEN_FOR = dt.timedelta(days=1)
 """For this time after its end a deletion is not repeated: each pass reads the table of all."""
 ATTEMPTS = 4
 MAX_LISTED = 100
-"""Among so many of the newest jobs of a tenant, a restore that is under way is looked for."""
+"""Among so many of the newest jobs of a tenant, one that is under way is looked for."""
 
-AnyJob = DeletionJob | RestoreJob
+AnyJob = DeletionJob | RestoreJob | CascadeJob
 
 
 @dataclass(frozen=True)
@@ -126,16 +134,9 @@ class TenantJobs:
         """
         self.tenants.check_open(self.tenant)
         now = self.tenants.now()
-        under_way = next(
-            (
-                job.id
-                for job in self.list(MAX_LISTED)[0]
-                if isinstance(job, RestoreJob) and is_under_way(job, now)
-            ),
-            None,
-        )
+        under_way = self._find_under_way(RestoreJob)
         if under_way is not None:
-            raise refuse(409, f"the restore {under_way} is under way: wait for its end")
+            raise refuse(409, f"the restore {under_way.id} is under way: wait for its end")
         job = RestoreJob(
             id=str(ULID.from_datetime(now)),
             tenant=self.tenant,
@@ -148,9 +149,45 @@ class TenantJobs:
             dry_run=request.dry_run,
             over_newer=request.over_newer,
         )
+        return self._start(job)
+
+    def delete_item(self, item: Image) -> CascadeJob:
+        """Start a job that deletes an item with what refers to it, or find the one that does.
+
+        Raises:
+            Unfinished: such a job of another item is under way.
+            UnavailableError: it could not be started; call it again.
+        """
+        key = [*get_key(item)]
+        under_way = self._find_under_way(CascadeJob)
+        if under_way is not None and under_way.key != key:
+            detail = f"the job {under_way.id} deletes another item"
+            raise Unfinished(f"{detail}: repeat the request after its end", item)
+        if under_way is not None:
+            return under_way
+        now = self.tenants.now()
+        job = CascadeJob(
+            id=str(ULID.from_datetime(now)),
+            tenant=self.tenant,
+            asked_by=self.by,
+            asked_at=keys.render_instant(now),
+            entity=item["type"]["S"],
+            key=key,
+            created_at=item["created_at"]["S"],
+        )
+        return self._start(job)
+
+    def _find_under_way(self, kind: type[J]) -> J | None:
+        """A job of the kind that is under way, among the newest ones."""
+        now = self.tenants.now()
+        jobs = (job for job in self.list(MAX_LISTED)[0] if isinstance(job, kind))
+        return next((job for job in jobs if is_under_way(job, now)), None)
+
+    def _start(self, job: J) -> J:
+        """Save a new job, and start the state machine for it."""
         self._jobs.save(job)
         try:
-            self.tenants.machine.start(f"{RESTORE_PREFIX}{job.id}", job.machine_input)
+            self.tenants.machine.start(job.machine_input["job"], job.machine_input)
         except StoreError as error:
             # It may have been started: a step finds that the job has failed, and does nothing.
             job.state, job.error = "failed", f"it could not be started: {error}"
@@ -210,4 +247,9 @@ def _get_job_id(mark: Image) -> str:
 
 
 def _read_job(image: Image) -> AnyJob:
-    return RestoreJob.from_image(image) if KIND in image else DeletionJob.from_image(image)
+    match attributes.get_text(image, KIND):
+        case RestoreJob.KIND_VALUE:
+            return RestoreJob.from_image(image)
+        case CascadeJob.KIND_VALUE:
+            return CascadeJob.from_image(image)
+    return DeletionJob.from_image(image)

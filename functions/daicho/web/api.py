@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
 from daicho.declare.rules.caller import Caller
@@ -24,6 +24,7 @@ from daicho.web.routes.tenant.session import TenantSession
 if TYPE_CHECKING:
     from daicho.book.book import Book
     from daicho.declare.registry import Daicho
+    from daicho.storage.attributes import Image
     from daicho.tenants.archive_source import ArchiveSource
     from daicho.tenants.lifecycle import Tenants
     from daicho.tenants.quota import Excess
@@ -114,6 +115,8 @@ class Api(HttpApi):
         if self._tenants is not None:
             self._tenants.check_open(caller.tenant)
         book = self._open_caller_book(self._open_access(caller))
+        if self._tenants is not None:
+            book.start_cascade = partial(self._start_cascade, request)
         if self._quotas is not None:
             request.consumption.books.append(book)
             if excess := self._quotas.find_full(caller.tenant):
@@ -127,6 +130,10 @@ class Api(HttpApi):
         caller = request.caller
         access = self._open_access(caller)
         return TenantSession(self._tenants, access, caller.subject, self._archive)
+
+    def _start_cascade(self, request: HttpRequest, item: Image) -> str:
+        """See `Book.start_cascade`."""
+        return self._open_session(request).jobs.delete_item(item).id
 
     def _open_access(self, caller: Caller) -> Access:
         return Access(caller, self._access_rules, self._lineage)

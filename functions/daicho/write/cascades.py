@@ -1,20 +1,22 @@
 """Deletes the items that refer to one before it is deleted (``ref(on_delete="cascade")``).
 
 They are deleted one after another, as `daicho.book.book.Book.delete` deletes an item: none is left
-without the item that it refers to. If there are more than one request deletes, it is answered 503,
-and a repeat of the request continues.
+without the item that it refers to. If there are more than one request deletes, a repeat continues:
+the API starts a job that repeats it (`daicho.book.cascade_worker`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from daicho.declare.entity import Entity
 from daicho.declare.queries import ItemRef
-from daicho.errors import Invalid, NotFound, Referred, Unfinished
+from daicho.errors import ExceedsBounds, Invalid, NotFound, Referred, Unfinished
 from daicho.query.key_resolver import build_not_found
+from daicho.storage.attributes import Image
 from daicho.write.field_changes import read_ref
 from daicho.write.item_writer import ItemWriter
 from daicho.write.referrers import Referrers, list_references
@@ -46,54 +48,62 @@ class Cascade:
 
         Raises:
             NotFound, Forbidden, PreconditionFailed, ForbiddenChange: nothing was deleted.
-            Unfinished: more items refer to it than one request deletes: repeat it.
+            Unfinished: more items refer to it than one request deletes.
             Referred: an item refers to it that is not deleted with it.
             Invalid: a transaction is open.
         """
         if self.writer.open_transaction is not None:
             raise Invalid(
                 f"a {ref.entity.__name__} is deleted with what refers to it, which takes several "
-                "transactions: send the request without an Idempotency-Key"
+                "transactions: delete it outside of one"
             )
-        for _ in range(ATTEMPTS - 1):
-            self._delete_referrers(ref, if_match, delete)
-            with suppress(Referred):  # by an item that has come meanwhile
-                delete_last()
-                return
-        self._delete_referrers(ref, if_match, delete)
-        delete_last()
+        for attempt in range(1, ATTEMPTS + 1):
+            item = self._read(ref, if_match)
+            try:
+                self._delete_referrers(ref.entity, item, delete)
+                # By an item that has come meanwhile.
+                with suppress(Referred) if attempt < ATTEMPTS else nullcontext():
+                    delete_last()
+                    return
+            except (Unfinished, ExceedsBounds) as error:
+                detail = f"{self.deleted} items that refer to it were deleted, and there are more"
+                raise Unfinished(f"{detail}: repeat the request", item, self.deleted) from error
 
-    def _delete_referrers(
-        self, ref: ItemRef[Any], if_match: int | str | None, delete: Callable[[ItemRef[Any]], None]
-    ) -> None:
-        """Delete what refers to an item, if the caller may delete the item."""
-        writer, resolver = self.writer, self.writer.key_resolver
-        key, now = resolver.resolve_key(ref), writer.clock()
+    def _read(self, ref: ItemRef[Any], if_match: int | str | None) -> Image:
+        """The item, if the caller may delete it."""
+        writer = self.writer
+        key = writer.key_resolver.resolve_key(ref)
         if key is None:
             raise build_not_found(ref)
         image = writer.table.get(key, consistent=True)
-        writer.planner.check_removal(ref, image, now, if_match)
+        return writer.planner.check_removal(ref, image, writer.clock(), if_match)
+
+    def _delete_referrers(
+        self, entity: type[Entity], item: Image, delete: Callable[[ItemRef[Any]], None]
+    ) -> None:
+        """Delete what refers to an item."""
+        writer, resolver = self.writer, self.writer.key_resolver
         referrers = Referrers(resolver, writer.sender, writer.access, writer.clock, {})
         cascading = {
-            (spec.entity, spec.name): entity
-            for entity, spec in ref.entity.referrers_
+            (spec.entity, spec.name): referring
+            for referring, spec in entity.referrers_
             if spec.on_delete == "cascade"
         }
-        found = list_references(resolver.ledger, ref.entity.__name__)
+        found = list_references(resolver.ledger, entity.__name__)
         for plan, reference in found:
             if (plan.name, reference.name) not in cascading:
-                referrers.check_none(plan, reference, image or {})
+                referrers.check_none(plan, reference, item)
         for plan, reference in found:
-            if entity := cascading.get((plan.name, reference.name)):
-                for referrer in referrers.list_live(plan, reference, image or {}):
-                    self._delete_one(read_ref(entity, plan, referrer), delete)
+            if referring := cascading.get((plan.name, reference.name)):
+                for image in referrers.list_live(plan, reference, item):
+                    self._delete_one(read_ref(referring, plan, image), item, delete)
 
-    def _delete_one(self, ref: ItemRef[Any], delete: Callable[[ItemRef[Any]], None]) -> None:
+    def _delete_one(
+        self, ref: ItemRef[Any], item: Image, delete: Callable[[ItemRef[Any]], None]
+    ) -> None:
+        """Delete an item that refers to ``item``."""
         if self.deleted >= MAX_CASCADED:
-            raise Unfinished(
-                f"{self.deleted} items that refer to it were deleted, and there are more: repeat "
-                "the request"
-            )
-        self.deleted += 1
+            raise Unfinished("a request deletes no more", item)
         with self.writer.access.suspend(), suppress(NotFound):
             delete(ref)
+            self.deleted += 1

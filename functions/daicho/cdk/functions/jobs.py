@@ -105,6 +105,7 @@ class Jobs(Construct):
                 "SETTLE_SECONDS": str(settings.settle_seconds),
                 "UPLOAD_SECONDS": str(settings.upload_seconds),
                 "SCAN_UNITS": str(settings.scan_units),
+                "DOMAIN_PACKAGE": shared.project.domains,
                 "EMULATED_STREAM": str(settings.is_local).lower(),
                 **shared.project.migration_settings,
             },

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from daicho.handlers.wiring.dependencies import Dependencies
-from daicho.jobs.state_machine import RESTORE_PREFIX, VERIFY_PREFIX
+from daicho.jobs.state_machine import CASCADE_PREFIX, RESTORE_PREFIX, VERIFY_PREFIX
 from daicho.plan import Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.settings import Settings
@@ -15,8 +16,10 @@ from daicho.storage.table import Table
 from daicho.stream.shard_progress import EmulatedStream
 
 if TYPE_CHECKING:
+    from daicho.book.cascade_worker import CascadeWorker
     from daicho.rebuild.stack_jobs import StackJobs
     from daicho.recovery.recovery import RecoveryWorker
+    from daicho.release.older_writers import OlderWriters
     from daicho.tenants.deletion import DeletionWorker
     from daicho.tenants.restore_worker import RestoreWorker
     from daicho.verify.verify import VerifyWorker
@@ -48,24 +51,53 @@ class JobKinds:
             now=self.dependencies.now,
         )
 
-    def choose_of_tenant(self, job: str) -> DeletionWorker | RestoreWorker:
+    def choose_of_tenant(self, job: str) -> DeletionWorker | RestoreWorker | CascadeWorker:
         """What works on a tenant's job, by its name in the input of the state machine."""
+        if job.startswith(CASCADE_PREFIX):
+            return self.cascades
         return self.restores if job.startswith(RESTORE_PREFIX) else self.deletion
 
     @cached_property
     def restores(self) -> RestoreWorker:
         """Restores of archived items. They write as the API does."""
         from daicho.archive.reader import ArchiveReader  # noqa: PLC0415
-        from daicho.release.older_writers import OlderWriters  # noqa: PLC0415
         from daicho.tenants.restore_worker import RestoreWorker  # noqa: PLC0415
 
-        settings, dependencies, table = self.settings, self.dependencies, self.table
-        ledger = self.ledger or Ledger.load_newest(settings.lock_file)
-        ledger = ledger.with_migrations(settings.migration_package)
-        older = OlderWriters(table, ledger, dependencies.sleep, ledger.archived_types)
-        table = older.announce_writes(table)
+        settings, dependencies = self.settings, self.dependencies
+        ledger = self._load_ledger().with_migrations(settings.migration_package)
+        table = self._find_older_writers(ledger, ledger.archived_types).announce_writes(self.table)
         archive = ArchiveReader(dependencies.bucket(settings.archive_bucket, attempts=2))
-        return RestoreWorker(table, archive, ledger, dependencies.now, dependencies.parallelism)
+        return RestoreWorker(table, dependencies.now, archive, ledger, dependencies.parallelism)
+
+    @cached_property
+    def cascades(self) -> CascadeWorker:
+        """Deletions of items with what refers to them. They write as the API does."""
+        from importlib import import_module  # noqa: PLC0415
+
+        from daicho.book.cascade_worker import CascadeWorker  # noqa: PLC0415
+        from daicho.declare.registry import Daicho  # noqa: PLC0415
+
+        settings, dependencies = self.settings, self.dependencies
+        daicho = Daicho.discover(import_module(settings.domain_package), settings.migration_package)
+        ledger = daicho.check_locked(self._load_ledger())
+        return CascadeWorker(
+            self._find_older_writers(ledger).announce_writes(self.table),
+            dependencies.now,
+            ledger,
+            {entity.__name__: entity for entity in daicho.entities},
+            lambda: dependencies.bucket(settings.object_bucket),
+            dependencies.sleep,
+        )
+
+    def _load_ledger(self) -> Ledger:
+        return self.ledger or Ledger.load_newest(self.settings.lock_file)
+
+    def _find_older_writers(
+        self, ledger: Ledger, types: Sequence[str] | None = None
+    ) -> OlderWriters:
+        from daicho.release.older_writers import OlderWriters  # noqa: PLC0415
+
+        return OlderWriters(self.table, ledger, self.dependencies.sleep, types)
 
     @cached_property
     def stack_jobs(self) -> StackJobs:
@@ -97,7 +129,7 @@ class JobKinds:
             self.table,
             emulated or dependencies.stream(settings.table_name),
             self._failures,
-            self.ledger or Ledger.load_newest(settings.lock_file),
+            self._load_ledger(),
             archive,
             threads=dependencies.parallelism,
             now=dependencies.now,

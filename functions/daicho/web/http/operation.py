@@ -168,6 +168,7 @@ class Operation:
     ``accepts_idempotency_key``: a request with the key of an earlier one gets its
     stored answer. ``body_model``: the model of a body or a reference to it; ``max_body_bytes``:
     its limit. ``has_etag``: answers have an ETag, although their model has no version.
+    ``is_repeatable``: it takes no such key, because a repeat only continues the first request.
     ``reserved_values``: values of the path's last variable that no item may have, because
     another operation serves GET there. ``name``: the name for programs, if it is not the
     path's; ``verb``: how that name begins, if the method does not say it.
@@ -183,6 +184,7 @@ class Operation:
     status: int = 200
     also: tuple[int, ...] = ()
     accepts_idempotency_key: bool = False
+    is_repeatable: bool = False
     max_body_bytes: int = MAX_BODY_BYTES
     reserved_values: frozenset[str] = frozenset()
     has_etag: bool = False

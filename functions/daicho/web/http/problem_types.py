@@ -215,7 +215,8 @@ TYPES: tuple[ProblemType, ...] = (
     ProblemType(
         "unfinished",
         503,
-        "More items refer to the one that was to be deleted than one request deletes with it.",
+        "More items refer to the one that was to be deleted than one request deletes with it, and "
+        "a job deletes another item of the tenant.",
         "Repeat the request after the number of seconds in Retry-After, until it succeeds.",
     ),
     ProblemType(

@@ -104,7 +104,9 @@ def _list_reserved_values(operation: Operation, others: Iterable[tuple[str, str]
 
 def _accept_idempotency_key(operation: Operation) -> None:
     """Let a change be done once under an Idempotency-Key, unless its function takes the key."""
-    if operation.method == "GET" or IDEMPOTENCY_KEY.name in {h.name for h in operation.headers}:
+    if operation.method == "GET" or operation.is_repeatable:
+        return
+    if IDEMPOTENCY_KEY.name in {header.name for header in operation.headers}:
         return
     operation.accepts_idempotency_key = True
     operation.headers = (*operation.headers, IDEMPOTENCY_KEY)

@@ -9,7 +9,7 @@ from daicho.declare.domain import Resource, find_total_count
 from daicho.declare.entity import Entity
 from daicho.declare.fields import FieldSpec
 from daicho.declare.queries import ItemRef, TotalQuery
-from daicho.errors import Conflict, PreconditionFailed, Raced
+from daicho.errors import Conflict, PreconditionFailed, Raced, Unfinished
 from daicho.web.http import responses
 from daicho.web.http.operation import Call, Reply
 from daicho.web.http.preconditions import CREATE_ONLY, is_create_only, resolve_tag
@@ -52,9 +52,14 @@ def change_item(resource: Resource, call: Call) -> Reply:
 
 
 def delete_item(resource: Resource, call: Call) -> Reply:
-    """Remove an item."""
-    ref = build_ref(resource.entity, call)
-    call.book.delete(ref, if_match=resolve_known_tag(call, ref))
+    """Remove an item. If more refers to it than a request deletes, a job does the rest."""
+    book, ref = call.book, build_ref(resource.entity, call)
+    try:
+        book.delete(ref, if_match=resolve_known_tag(call, ref))
+    except Unfinished as unfinished:
+        if book.start_cascade is None:
+            raise
+        return Reply(202, headers={"Location": f"/jobs/{book.start_cascade(unfinished.item)}"})
     return responses.NO_CONTENT
 
 

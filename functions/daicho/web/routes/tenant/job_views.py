@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from daicho.layout.reservations import describe_key
 from daicho.layout.retention import TOMBSTONE_RETENTION
+from daicho.storage.attributes import ItemKey
+from daicho.tenants.cascade_job import CascadeJob
 from daicho.tenants.deletion_job import Archive, DeletionJob
 from daicho.tenants.restore_job import RestoreJob
+from daicho.tenants.tenant_job import TenantJob
 
 
 class Removed(BaseModel):
@@ -135,7 +139,28 @@ class RestoreJobView(BaseModel):
     error: str | None = Field(description="Why the job failed. It can be requested again.")
 
 
-AnyJobView = JobView | RestoreJobView
+class CascadeJobView(BaseModel):
+    """A deletion of an item with what refers to it, and its progress."""
+
+    id: str
+    kind: Literal["cascade"] = "cascade"
+    state: Literal["running", "succeeded", "failed"]
+    entity: str
+    item: str = Field(description="The entity and the key of the item.")
+    deleted: int = Field(
+        description="At least so many items that refer to it were deleted, besides those of the "
+        "request."
+    )
+    asked_by: str | None
+    asked_at: dt.datetime
+    updated_at: dt.datetime
+    finished_at: dt.datetime | None
+    error: str | None = Field(
+        description="Why the job failed. The item and all that is left can be deleted again."
+    )
+
+
+AnyJobView = JobView | RestoreJobView | CascadeJobView
 
 
 class JobPage(BaseModel):
@@ -145,21 +170,27 @@ class JobPage(BaseModel):
     cursor: str | None
 
 
-def build_any_view(job: DeletionJob | RestoreJob) -> AnyJobView:
+def build_any_view(job: DeletionJob | RestoreJob | CascadeJob) -> AnyJobView:
     """A job of any kind as it is shown."""
-    return build_restore_view(job) if isinstance(job, RestoreJob) else build_view(job)
+    match job:
+        case RestoreJob():
+            return build_restore_view(job)
+        case CascadeJob():
+            item = {"item": describe_key(ItemKey(*job.key))}
+            return CascadeJobView.model_validate(_list_values(job) | item)
+    return build_view(job)
 
 
 def build_restore_view(job: RestoreJob) -> RestoreJobView:
     """A restore as it is shown."""
-    values = vars(job) | {
-        "is_one_item": job.key is not None,
-        "unreadable": len(job.unreadable),
-        "asked_by": job.asked_by or None,
-        "finished_at": job.finished_at or None,
-        "error": job.error or None,
-    }
-    return RestoreJobView.model_validate(values)
+    counts = {"is_one_item": job.key is not None, "unreadable": len(job.unreadable)}
+    return RestoreJobView.model_validate(_list_values(job) | counts)
+
+
+def _list_values(job: TenantJob) -> dict[str, Any]:
+    """The fields of a job, with null for those that are empty."""
+    named = ("asked_by", "finished_at", "error")
+    return vars(job) | {name: getattr(job, name) or None for name in named}
 
 
 def build_view(job: DeletionJob) -> JobView:

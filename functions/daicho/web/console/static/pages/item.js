@@ -68,8 +68,8 @@ function Item({ get, values }) {
     const request_ = remove && fillRequest(remove, values);
     if (!isSure || !request_) return;
     try {
-      await request(request_.path, { method: "DELETE", query: request_.query, headers: etag ? { "If-Match": etag } : {}, key: makeKey() });
-      showToast(`${renderName(entity)} deleted`);
+      const { status } = await request(request_.path, { method: "DELETE", query: request_.query, headers: etag ? { "If-Match": etag } : {}, key: makeKey() });
+      showToast(`${renderName(entity)} ${status === 202 ? "is deleted by a job, with what refers to it" : "deleted"}`);
       navigate(makeHash(["entity", entity]));
     } catch (/** @type {any} */ error) {
       if (error.status === 412) loaded.reload();

@@ -1,4 +1,4 @@
-/** Jobs of the tenant: restores of archived items, and its deletion. */
+/** Jobs of the tenant: restores of archived items, deletions of items with what refers to them, and its own. */
 
 import { html } from "console/html.js";
 import { renderPlural } from "console/catalog.js";
@@ -36,6 +36,9 @@ const COLUMNS = [
   { name: "updated_at", title: "Last progress", width: "11rem" },
 ];
 
+/** @type {Record<string, any>} */
+const DETAILS = { restore: Restore, cascade: Cascade };
+
 /** @param {{route: import("console/router.js").Route}} props */
 export default function JobsPage({ route }) {
   const id = route.path[1];
@@ -44,6 +47,7 @@ export default function JobsPage({ route }) {
 
 /** @param {any} job */
 function renderKind(job) {
+  if (job.kind === "cascade") return `Deletion of ${job.item}`;
   if (job.kind !== "restore") return "Deletion of the tenant";
   return `${job.dry_run ? "Trial restore" : "Restore"} of ${renderPlural(job.entity)}`;
 }
@@ -74,7 +78,7 @@ function OneJob({ id }) {
     html`<p>
         <${JobState} state=${data.state} />
       </p>
-      ${data.kind === "restore" ? html`<${Restore} job=${data} />` : html`<${Deletion} job=${data} />`}
+      <${DETAILS[data.kind] ?? Deletion} job=${data} />
       ${data.error && html`<p><bdi>${data.error}</bdi></p>`}`}
   </div>`;
 }
@@ -94,6 +98,14 @@ function Restore({ job }) {
     ${job.failures.length > 0 &&
     html`<h2>Cannot be restored</h2>
       <ul>${job.failures.map((/** @type {any} */ one) => html`<li key=${one.item}><bdi>${one.item}</bdi>: <bdi>${one.reason}</bdi></li>`)}</ul>`}`;
+}
+
+/** @param {{job: any}} props */
+function Cascade({ job }) {
+  return html`<dl class="details">
+    <div><dt>Items that refer to it</dt><dd class="number">${renderNumber(job.deleted)} deleted, or some more</dd></div>
+    <div><dt>Started</dt><dd><${Time} value=${job.asked_at} /> by <bdi>${job.asked_by ?? "nobody"}</bdi></dd></div>
+  </dl>`;
 }
 
 /** @param {{job: any}} props */

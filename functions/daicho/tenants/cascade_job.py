@@ -1,0 +1,28 @@
+"""The record of a deletion of an item with what refers to it, which takes more than a request.
+
+The API reads and writes it without loading what deletes (`daicho.book.cascade_worker`).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from daicho.jobs.state_machine import CASCADE_PREFIX
+from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.tenants.tenant_job import TenantJob
+
+
+@dataclass(kw_only=True)
+class CascadeJob(TenantJob):
+    """The deletion of one item with what refers to it.
+
+    ``key``: partition key and sort key of the item, of ``entity``. ``created_at``: when it was
+    created. ``deleted``: at least so many items that refer to it were deleted.
+    """
+
+    KIND_VALUE: ClassVar = "cascade"
+    PREFIX: ClassVar = CASCADE_PREFIX
+    entity: str
+    key: list[str]
+    created_at: str
+    deleted: int = 0

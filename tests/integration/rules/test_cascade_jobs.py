@@ -1,0 +1,215 @@
+"""A deletion with more items than a request deletes becomes a job: its answers, kills, its ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from daicho.book import cascade_worker
+from daicho.book.book import Book
+from daicho.errors import Unfinished
+from daicho.handlers import jobs
+from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.storage.table import Table
+from daicho.write import cascades
+from tests.support.api_client import Client
+from tests.support.deployment import Served, serving_in_memory
+from tests.support.mortal_stores import Killed, Life, Mortal
+from tests.support.ruled_domains.accounts import Group, Member, MemberNote
+from tests.support.ruled_project import DOMAIN_PACKAGE, LEDGER
+from tests.support.stream_pump import Context, environment
+from tests.support.two_tenants import Machine
+
+ADMIN = {"sub": "ada", "cognito:groups": ["admin"]}
+BOUNDS = {"READ_UNITS": "250", "WRITE_UNITS": "1000"}
+
+
+class Deletions:
+    """The API and the jobs of one deployment."""
+
+    def __init__(self, served: Served) -> None:
+        self.served, self.machine = served, Machine()
+        api = served.build_api(self.make_dependencies(served.table), **BOUNDS)
+        self.acme = Client(api, "acme", ADMIN)
+        self.environment = environment(
+            served.table.name, DOMAIN_PACKAGE=DOMAIN_PACKAGE, SETTLE_SECONDS="1", SCAN_UNITS="1000"
+        )
+
+    def make_dependencies(self, table: Any) -> Dependencies:
+        machine: Any = self.machine
+        return Dependencies(
+            table=lambda *_, **__: table,
+            machine=lambda _: machine,
+            sleep=lambda _: None,
+            parallelism=1,
+        )
+
+    @property
+    def book(self) -> Book:
+        return Book(self.served.table, LEDGER, "acme")
+
+    def create_group(self, count: int, id: str = "g") -> None:
+        """A group with so many members, each with a note."""
+        self.acme.good("PUT", f"/groups/{id}", {})
+        for number in range(count):
+            self.book.create(Member(id=f"{id}{number}", group=id))
+            self.book.create(MemberNote(id=f"{id}{number}", member=f"{id}{number}"))
+
+    def step(self, lives: int | None = None) -> dict[str, Any]:
+        """A step of the newest job, by a process that lives for so many requests."""
+        table = Mortal(self.served.table, Life(lives))
+        handler = jobs.build(self.environment, LEDGER, self.make_dependencies(table))
+        return handler(list(self.machine.started.values())[-1], Context())
+
+    def read_job(self) -> dict[str, Any]:
+        page: dict[str, Any] = self.acme.good("GET", "/jobs")
+        job: dict[str, Any] = page["items"][0]
+        assert self.acme.good("GET", f"/jobs/{job['id']}") == job
+        return job
+
+    def list_keys(self) -> set[tuple[str, str]]:
+        """The entity and the id of each item."""
+        images = [image for image in self.served.list_items() if "type" in image]
+        return {(image["type"]["S"], image["id"]["S"]) for image in images}
+
+    def check_references(self) -> None:
+        """Each item that is left refers to one that exists."""
+        keys = self.list_keys()
+        for image in self.served.list_items():
+            for name, entity in (("group", "Group"), ("member", "Member")):
+                if name in image and "type" in image:
+                    assert (entity, image[name]["S"]) in keys
+
+
+@pytest.fixture
+def deletions() -> Iterator[Deletions]:
+    with serving_in_memory(DOMAIN_PACKAGE, LEDGER) as served:
+        yield Deletions(served)
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request deletes four items."""
+    for module in (cascades, cascade_worker):
+        monkeypatch.setattr(module, "MAX_CASCADED", 4)
+
+
+def test_a_request_within_its_bounds_starts_a_job_for_the_rest(deletions: Deletions) -> None:
+    deletions.create_group(150)
+    accepted = deletions.acme("DELETE", "/groups/g")
+    assert (accepted.status, accepted.text) == (202, "")
+    job = deletions.read_job()
+    assert accepted.headers["Location"] == f"/jobs/{job['id']}"
+    assert {name: job[name] for name in ("kind", "state", "item", "asked_by", "error")} == {
+        "kind": "cascade",
+        "state": "running",
+        "item": "Group g",
+        "asked_by": "ada",
+        "error": None,
+    }
+    again = deletions.acme("DELETE", "/groups/g", Idempotency_Key="a repeat takes none")
+    assert (again.status, again.headers["Location"]) == (202, accepted.headers["Location"])
+    left = len(deletions.list_keys())
+    assert deletions.step() == {"done": True, "wait": 0}
+    job = deletions.read_job()
+    assert (job["state"], deletions.list_keys()) == ("succeeded", set())
+    assert 0 <= job["deleted"] < left
+    assert deletions.acme("DELETE", "/groups/g").status == 404
+    assert deletions.step() == {"done": True, "wait": 0}, "a late step of a job that has ended"
+
+
+@pytest.mark.usefixtures("few")
+def test_a_job_that_is_killed_at_any_request_goes_on(deletions: Deletions) -> None:
+    deletions.create_group(7)
+    assert deletions.acme("DELETE", "/groups/g").status == 202
+    lives, done = 0, False
+    while not done:
+        lives = lives % 97 + 1
+        with suppress(Killed):
+            done = deletions.step(lives)["done"]
+        with suppress(Killed):  # the last request is made, and its answer is lost
+            done = done or deletions.step(-lives)["done"]
+        deletions.check_references()
+    assert (deletions.read_job()["state"], deletions.list_keys()) == ("succeeded", set())
+
+
+@pytest.mark.usefixtures("few")
+def test_an_item_that_is_created_again_stays(deletions: Deletions) -> None:
+    deletions.create_group(5)
+    assert deletions.acme("DELETE", "/groups/g").status == 202
+    while deletions.list_keys():
+        with suppress(Unfinished):
+            deletions.book.delete(Group.key("g"))
+    deletions.create_group(1)
+    assert deletions.step()["done"]
+    assert deletions.read_job()["state"] == "succeeded"
+    assert ("Group", "g") in deletions.list_keys()
+
+
+@pytest.mark.usefixtures("few")
+def test_a_rule_ends_a_job(deletions: Deletions) -> None:
+    deletions.create_group(6)
+    assert deletions.acme("DELETE", "/groups/g").status == 202
+    kept = min(id for entity, id in deletions.list_keys() if entity == "MemberNote")
+    deletions.acme.good("PATCH", f"/member-notes/{kept}", {"kept": True})
+    while not deletions.step()["done"]:
+        continue
+    job = deletions.read_job()
+    assert (job["state"], "MemberNote" in job["error"]) == ("failed", True), job["error"]
+    deletions.check_references()
+    assert deletions.acme("GET", "/groups/g").status == 200
+
+
+@pytest.mark.usefixtures("few")
+def test_one_job_of_a_tenant_at_a_time(deletions: Deletions) -> None:
+    for id in "ab":
+        deletions.create_group(5, id)
+    assert deletions.acme("DELETE", "/groups/a").status == 202
+    other = deletions.acme("DELETE", "/groups/b")
+    assert (other.status, "deletes another item" in other.text) == (503, True)
+    assert deletions.step()["done"]
+    assert deletions.acme("DELETE", "/groups/b").status in (202, 204)
+
+
+@pytest.mark.usefixtures("few")
+def test_the_end_of_a_tenant_ends_its_jobs(deletions: Deletions) -> None:
+    deletions.create_group(5)
+    assert deletions.acme("DELETE", "/groups/g").status == 202
+    cascade = list(deletions.machine.started.values())[-1]
+    assert deletions.acme("DELETE", "/tenant").status == 202
+    handler = jobs.build(
+        deletions.environment, LEDGER, deletions.make_dependencies(deletions.served.table)
+    )
+    assert handler(cascade, Context())["done"]
+    states = {job["kind"]: job["state"] for job in deletions.acme.good("GET", "/jobs")["items"]}
+    assert states == {"cascade": "failed", "tenant deletion": "running"}
+
+
+@pytest.mark.usefixtures("few")
+def test_a_step_ends_with_its_time_and_tells_of_an_abandoned_job(deletions: Deletions) -> None:
+    deletions.create_group(9)
+    assert deletions.acme("DELETE", "/groups/g").status == 202
+    handler = jobs.build(
+        deletions.environment, LEDGER, deletions.make_dependencies(deletions.served.table)
+    )
+    given = list(deletions.machine.started.values())[-1]
+    ended = Context()
+    ended._end = 0
+    assert handler(given, ended) == {"done": False, "wait": 0}
+    assert deletions.read_job()["state"] == "running"
+    handler({**given, "failed": "States.Timeout"}, Context())
+    job = deletions.read_job()
+    assert (job["state"], job["error"]) == ("failed", "States.Timeout")
+    assert deletions.acme("DELETE", "/groups/g").status == 202, "a new job"
+
+
+def test_without_jobs_the_caller_repeats(deletions: Deletions) -> None:
+    deletions.create_group(60)
+    with pytest.raises(Unfinished, match="100 items that refer to it were deleted"):
+        deletions.book.delete(Group.key("g"))
+    table: Table = deletions.served.table
+    Book(table, LEDGER, "acme").delete(Group.key("g"))
+    assert deletions.list_keys() == set()
