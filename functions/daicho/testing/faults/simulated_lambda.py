@@ -127,8 +127,9 @@ class SimulatedLambda:
             process.kill()
             self._answer(process, FunctionFailed("timeout"))
         for process in [each for each in self.detached if is_ended(each)]:
-            self.detached.remove(process)
-            process.kill()
+            if process in self.detached:  # the time that another one's end takes may have ended it
+                self.detached.remove(process)
+                process.kill()
 
     def run_to_end(self, name: str, event: Mapping[str, Any]) -> Any:
         """Run a function to its end without a timeout; gives its result."""
