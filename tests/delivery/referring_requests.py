@@ -1,19 +1,32 @@
 """Requests about items that refer to others: whatever fails, none refers to nothing at any time.
 
-An item is deleted while others begin to refer to it, cascades end between two deletions, and are
-repeated by a later request.
+An item is deleted while others begin to refer to it. A request deletes one item that refers to it;
+if there are more, it starts a job, of which each process does a step. Both end between any two
+operations, and are repeated by a later request.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, suppress
+from functools import partial
 from typing import Any, ClassVar
+from unittest import mock
 
 from daicho.book.book import Book
-from daicho.errors import Invalid, ReferenceNotFound, Unfinished
+from daicho.book.cascade_worker import CascadeWorker
+from daicho.declare.queries import ItemRef
+from daicho.errors import Invalid, ReferenceNotFound, UnavailableError, Unfinished
+from daicho.jobs.lease import OvertakenError
+from daicho.runtime.retry import RetryBudget
 from daicho.storage.attributes import Image, ItemKey
+from daicho.storage.item_cache import ItemCache
+from daicho.tenants.cascade_job import CascadeJob
+from daicho.tenants.lifecycle import Tenants
+from daicho.tenants.tenant_jobs import TenantJobs
 from daicho.testing.faults.processes import SimulatedProcess
+from daicho.testing.simulated_entities import TENANT
+from daicho.write import cascades
 from tests.delivery.book_requests import BookRequests, Call, Races
 from tests.delivery.referring_entities import REFERENCES, Chair, Cushion, Lease, Owner
 from tests.simulator.oracle.unique_values import compare_unique_values
@@ -21,6 +34,7 @@ from tests.simulator.oracle.unique_values import compare_unique_values
 CLASSES: Mapping[str, Any] = {"Chair": Chair, "Cushion": Cushion, "Lease": Lease, "Owner": Owner}
 RACES = (("delete", "refer"), ("refer", "delete"), ("delete", "put"), ("delete", "delete"))
 """The requests that disturb each other most; the first one stops meanwhile."""
+ATTEMPTS = 5
 
 
 class ReferringRequests(BookRequests):
@@ -28,6 +42,11 @@ class ReferringRequests(BookRequests):
 
     races: ClassVar[Mapping[str, Races]] = {}
     other_races: ClassVar[Races] = RACES
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._job = ""
+        """The job that was started last, as the state machine is told."""
 
     def draw(self) -> tuple[str, Callable[[SimulatedProcess], None]]:
         """A request. The references are compared before it: each write is one transaction."""
@@ -43,8 +62,9 @@ class ReferringRequests(BookRequests):
         return [*super().find_differences(), *compared.differences]
 
     def patch_book(self) -> AbstractContextManager[None]:
-        """Nothing is marked: no image is poison."""
-        return nullcontext()
+        """Let a request delete one item. Nothing is marked: no image is poison."""
+        patched: Any = mock.patch.object(cascades, "MAX_CASCADED", 1)
+        return patched  # type: ignore[no-any-return]
 
     def _draw_request_for(self, name: str, id: str, verb: str, text: str) -> tuple[str, Call]:
         """A request about an entity; ``id`` and ``verb`` are drawn if they are empty.
@@ -71,16 +91,49 @@ class ReferringRequests(BookRequests):
                 transaction.delete(Lease.key(id))
                 transaction.put(Lease(id=other, owner=id))
 
+        def furnish_and_delete(book: Book) -> None:
+            _insist(lambda: book.put(Owner(id=other)))
+            for each in self._ids:
+                _insist(partial(book.put, Chair(id=each, owner=other)))
+                _insist(partial(book.put, Cushion(id=each, chair=each)))
+            _insist(lambda: self._delete(book, Owner.key(other)))
+
         calls: dict[str, Call] = {
+            "furnish": furnish_and_delete,
             "put": lambda book: book.put(item),
             "refer": lambda book: book.put(item),
             "create": lambda book: book.create(item),
             "change": lambda book: book.change(key, change),
-            "delete": lambda book: book.delete(key),
+            "delete": lambda book: self._delete(book, key),
+            "step": self._step_job,
             "swap": move_and_delete,
         }
-        verb = verb or pick(("put", "put", "change", "delete", "delete", *calls))
+        verb = verb or pick(("furnish", "put", "put", "change", "delete", "delete", *calls))
         return f"{verb} {item!r} {change}", _admit_refusals(calls[verb])
+
+    def _delete(self, book: Book, key: ItemRef[Any]) -> None:
+        """Delete an item, and start a job if that takes more than a request."""
+        try:
+            book.delete(key)
+        except Unfinished as unfinished:
+            machine: Any = mock.Mock(start=lambda name, _: setattr(self, "_job", name))
+            tenants = Tenants(book._table, ItemCache(self._now), machine, self._now)
+            TenantJobs(tenants, TENANT, "").delete_item(unfinished.item)
+            self._step_job(book)
+
+    def _step_job(self, book: Book) -> None:
+        """A step of the newest job, maybe beside another process at it."""
+        ledger, budget = self._deployment.entities.ledger, RetryBudget(lambda: 1_000.0)
+        bucket: Any = None
+        worker = CascadeWorker(book._table, self._now, ledger, CLASSES, bucket, lambda _: None)
+        with suppress(OvertakenError):
+            _insist(lambda: worker.run_step(TENANT, self._job, budget))
+        stored = dict(self._deployment.dynamodb.items)
+        for image in [item for item in stored.values() if item.get("kind") == {"S": "cascade"}]:
+            job = CascadeJob.from_image(image)
+            left = stored.get(ItemKey(*job.key), {}).get("created_at")
+            if job.state == "succeeded" and left == {"S": job.created_at}:
+                self._wrong.append(f"the job {job.id} has ended before {job.key} is gone")
 
     def _check_change(self, key: ItemKey, old: Image | None, new: Image | None) -> None:
         """Nothing: a transaction changes one item after another, and is compared as a whole."""
@@ -100,6 +153,15 @@ class ReferringRequests(BookRequests):
                 self._wrong.append(
                     f"{item['PK']['S']} refers to {target} {referred}, which is gone"
                 )
+
+
+def _insist(call: Callable[[], object]) -> None:
+    """Repeat what a store refuses, some times."""
+    for _ in range(ATTEMPTS - 1):
+        with suppress(UnavailableError):
+            call()
+            return
+    call()
 
 
 def _admit_refusals(call: Call) -> Call:
