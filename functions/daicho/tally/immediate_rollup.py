@@ -15,8 +15,8 @@ from daicho.plan import Ledger
 from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.retry import Mapper, RetryBudget
 from daicho.tally.limited_table import LimitedTable, TallyTable
-from daicho.tally.rollup import TotalWriter
 from daicho.tally.slots import TallyName
+from daicho.tally.total_writer import TotalWriter
 
 MAX_SECONDS = 5.0
 """The time that a batch gives to it: totals have their schedule, and the stream waits."""

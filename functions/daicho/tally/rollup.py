@@ -14,27 +14,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from daicho.errors import TransactionFailedError, UnreadableError
+from daicho.errors import TransactionFailedError
 from daicho.plan import Ledger
 from daicho.runtime.clock import utc_now
 from daicho.runtime.frozen_dataclasses import dataclass
-from daicho.runtime.metrics import emit_damage
 from daicho.runtime.retry import Mapper, RetryBudget, make_mapper
 from daicho.storage.attributes import Image
-from daicho.storage.protocols import try_put, try_update
+from daicho.storage.protocols import try_update
 from daicho.storage.table import Table
 from daicho.tally import counter_items, slots, total_items
 from daicho.tally.counter_rollup import roll_up_counter
 from daicho.tally.dirty_marks import find_dirty_tallies
 from daicho.tally.dirty_shards import remember_shards
 from daicho.tally.fair_queue import MAX_CLEARED_MARKS, DirtyTally, FairQueue, TallyTurn
-from daicho.tally.limited_table import LimitedTable, OutOfTimeError, TallyTable
-from daicho.tally.rankings import build_ranking_key
-from daicho.tally.reader import read_slots, sum_slots
+from daicho.tally.limited_table import LimitedTable, OutOfTimeError
 from daicho.tally.slots import SettledShards
-
-MAX_STARTS = 3
-"""How often a tally is started over when another rollup is at it; then that one has done it."""
+from daicho.tally.total_writer import MAX_STARTS, RolledUpItems, TotalWriter
 
 _log = logging.getLogger(__name__)
 
@@ -81,55 +76,6 @@ class RollupReport:
         if self.oldest_mark is None:
             return 0.0
         return max(0.0, (now - dt.datetime.fromisoformat(self.oldest_mark)).total_seconds())
-
-
-@dataclass(frozen=True)
-class RolledUpItems:
-    """A total as a rollup has written it, and the slots that it has read."""
-
-    total: Image
-    slots: tuple[Image, ...]
-
-
-class TotalWriter:
-    """Writes totals, and their places in rankings."""
-
-    def __init__(self, store: TallyTable, ledger: Ledger) -> None:
-        self._store = store
-        self._ledger = ledger
-
-    def write_total(self, tally: str) -> RolledUpItems | None:
-        """Bring a total up to its slots (rule 12); None if another rollup is at it.
-
-        The total's revision is read before the slots, and the total is written only if it is
-        still the same. So a rollup that read older slots can never overwrite a newer total
-        whose marks are gone already, nor one whose base has taken a slot meanwhile.
-
-        Raises:
-            StoreError: it is not known to be done.
-            UnknownEntityError: no generation declares its aggregate.
-        """
-        name = slots.TallyName.parse(tally)
-        plan, aggregate = self._ledger.find_aggregate(name.entity, name.aggregate, name.since)
-        for _ in range(MAX_STARTS):
-            total = self._store.get(total_items.build_total_key(tally), consistent=True)
-            slot_items = read_slots(self._store, tally)
-            amount = total_items.read_base(total) + sum_slots(slot_items)
-            place = build_ranking_key(name, plan, aggregate, amount)
-            total_put = total_items.write_total(tally, total, amount, place, len(slot_items))
-            if try_put(self._store, total_put):
-                _tell_damage(tally, total, slot_items)
-                return RolledUpItems(total_put.item, slot_items)
-        return None
-
-
-def _tell_damage(tally: str, total: Image | None, slot_items: Sequence[Image]) -> None:
-    """Tell that a total which was replaced was not what its slots added up to."""
-    try:
-        total_items.check_sum(tally, total, slot_items)
-    except UnreadableError as error:
-        _log.error("a total was damaged: %s: %s", tally, error, extra={"tally": tally})
-        emit_damage(1)
 
 
 class TallyRollup(TotalWriter):

@@ -35,8 +35,8 @@ from daicho.stream.shard_items import read_shard
 from daicho.tally import slots, total_items
 from daicho.tally.rankings import build_ranking_key
 from daicho.tally.reader import read_live_items, sum_slots
-from daicho.tally.rollup import TotalWriter
 from daicho.tally.slots import TallyName
+from daicho.tally.total_writer import TotalWriter
 from daicho.verify.journal_run import JournalRun, OtherRunError, is_runaway
 from daicho.verify.tally_verdicts import Part
 

@@ -18,7 +18,8 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image, ItemKey
 from daicho.storage.protocols import apply_update
 from daicho.tally import reader, slots, total_items
-from daicho.tally.rollup import Rollup, RollupReport, TotalWriter
+from daicho.tally.rollup import Rollup, RollupReport
+from daicho.tally.total_writer import TotalWriter
 from tests.support.memory_stores import MemoryTable
 from tests.support.sample_ledger import LEDGER, build_tally_key
 from tests.support.sample_members import PLAIN, number
