@@ -285,9 +285,9 @@ class Unfinished(Refusal):
     it were deleted.
     """
 
-    status = 503
+    status = 409
     type = "unfinished"
-    retry_after = 1
+    retry_after = 10
 
     def __init__(self, detail: str, item: Mapping[str, Any], deleted: int = 0) -> None:
         super().__init__(detail)

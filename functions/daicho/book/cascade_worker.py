@@ -12,7 +12,15 @@ from typing import ClassVar
 
 from daicho.book.book import Book
 from daicho.declare.entity import Entity
-from daicho.errors import BeingBuilt, Conflict, NotFound, Raced, Refusal, Unfinished
+from daicho.errors import (
+    BeingBuilt,
+    Conflict,
+    NotFound,
+    Raced,
+    Refusal,
+    Unfinished,
+    UnreadableError,
+)
 from daicho.jobs.step import JobStep
 from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger
@@ -58,8 +66,9 @@ class CascadeWorker(TenantJobWorker[CascadeJob]):
                     self.end(job)
                     return JobStep(done=True)
             except BeingBuilt:
+                self.jobs.save(job)
                 return JobStep(done=False, wait=WAIT_S)
-            except Refusal as refusal:
+            except (Refusal, UnreadableError) as refusal:
                 self.end(job, refusal.detail)
                 return JobStep(done=True)
             self.jobs.save(job)
@@ -70,6 +79,7 @@ class CascadeWorker(TenantJobWorker[CascadeJob]):
 
         Raises:
             Refusal: a rule keeps the item, or one that refers to it; or it is no entity any more.
+            UnreadableError: it, or one that refers to it, cannot be read.
         """
         image = self.store.get(ItemKey(*job.key), consistent=True)
         if image is None or get_text(image, "created_at") != job.created_at:

@@ -9,6 +9,8 @@ from typing import ClassVar
 
 from daicho.jobs.state_machine import CASCADE_PREFIX
 from daicho.runtime.frozen_dataclasses import dataclass
+from daicho.storage import attributes
+from daicho.storage.attributes import Image
 from daicho.tenants.tenant_job import TenantJob
 
 
@@ -26,3 +28,9 @@ class CascadeJob(TenantJob):
     key: list[str]
     created_at: str
     deleted: int = 0
+
+    @property
+    def more_attributes(self) -> Image:
+        """See the base class. Code without this kind takes it for a restore, which has a range."""
+        dated = attributes.to_image(dict.fromkeys(("since", "until"), self.asked_at))
+        return {**super().more_attributes, **dated}

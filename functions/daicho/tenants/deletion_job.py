@@ -65,6 +65,6 @@ class DeletionJob(PassRecord):
 
 
 def find_deletion(store: GetsItems, tenant: str, id: str) -> DeletionJob | None:
-    """A tenant's deletion; None if there is no job of that id, or it is a restore."""
+    """A tenant's deletion; None if there is no job of that id, or it is of another kind."""
     image = store.get(build_job_key(tenant, id), consistent=True)
     return None if image is None or KIND in image else DeletionJob.from_image(image)

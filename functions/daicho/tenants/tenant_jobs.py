@@ -158,13 +158,15 @@ class TenantJobs:
             Unfinished: such a job of another item is under way.
             UnavailableError: it could not be started; call it again.
         """
-        key = [*get_key(item)]
+        key, created_at = [*get_key(item)], item["created_at"]["S"]
         under_way = self._find_under_way(CascadeJob)
-        if under_way is not None and under_way.key != key:
+        if under_way is not None and (under_way.key, under_way.created_at) == (key, created_at):
+            # It is started once: an earlier request may have ended before that.
+            self.tenants.machine.start(under_way.machine_input["job"], under_way.machine_input)
+            return under_way
+        if under_way is not None:
             detail = f"the job {under_way.id} deletes another item"
             raise Unfinished(f"{detail}: repeat the request after its end", item)
-        if under_way is not None:
-            return under_way
         now = self.tenants.now()
         job = CascadeJob(
             id=str(ULID.from_datetime(now)),
@@ -173,7 +175,7 @@ class TenantJobs:
             asked_at=keys.render_instant(now),
             entity=item["type"]["S"],
             key=key,
-            created_at=item["created_at"]["S"],
+            created_at=created_at,
         )
         return self._start(job)
 

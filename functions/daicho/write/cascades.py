@@ -8,7 +8,7 @@ the API starts a job that repeats it (`daicho.book.cascade_worker`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,13 +29,14 @@ ATTEMPTS = 3
 
 @dataclass
 class Cascade:
-    """Deletes items with what refers to them, for one request.
+    """Deletes items with what refers to them, one after another.
 
-    ``deleted``: how many items that referred to others it has deleted.
+    ``deleted``: how many items that referred to others the deletion that is under way has deleted.
     """
 
     writer: ItemWriter
     deleted: int = 0
+    _depth: int = 0
 
     def delete_item(
         self,
@@ -47,7 +48,9 @@ class Cascade:
         """Delete what refers to an item, each by ``delete``, then the item by ``delete_last``.
 
         Raises:
-            NotFound, Forbidden, PreconditionFailed, ForbiddenChange: nothing was deleted.
+            Forbidden: nothing was deleted.
+            NotFound, PreconditionFailed, ForbiddenChange: the item was not deleted; what refers to
+                it was, if another request has changed it meanwhile.
             Unfinished: more items refer to it than one request deletes.
             Referred: an item refers to it that is not deleted with it.
             Invalid: a transaction is open.
@@ -57,17 +60,30 @@ class Cascade:
                 f"a {ref.entity.__name__} is deleted with what refers to it, which takes several "
                 "transactions: delete it outside of one"
             )
-        for attempt in range(1, ATTEMPTS + 1):
-            item = self._read(ref, if_match)
-            try:
-                self._delete_referrers(ref.entity, item, delete)
-                # By an item that has come meanwhile.
-                with suppress(Referred) if attempt < ATTEMPTS else nullcontext():
-                    delete_last()
-                    return
-            except (Unfinished, ExceedsBounds) as error:
-                detail = f"{self.deleted} items that refer to it were deleted, and there are more"
-                raise Unfinished(f"{detail}: repeat the request", item, self.deleted) from error
+        item = self._read(ref, if_match)
+        self.deleted = self.deleted if self._depth else 0
+        self._depth += 1
+        try:
+            self._try_to_delete(ref.entity, item, delete, delete_last)
+        except (Unfinished, ExceedsBounds) as error:
+            detail = f"{self.deleted} items that refer to it were deleted, and there are more"
+            raise Unfinished(f"{detail}: repeat the request", item, self.deleted) from error
+        finally:
+            self._depth -= 1
+
+    def _try_to_delete(
+        self,
+        entity: type[Entity],
+        item: Image,
+        delete: Callable[[ItemRef[Any]], None],
+        delete_last: Callable[[], None],
+    ) -> None:
+        for _ in range(ATTEMPTS):
+            self._delete_referrers(entity, item, delete)
+            with suppress(Referred):  # by an item that has come meanwhile
+                delete_last()
+                return
+        raise Unfinished("items refer to it again and again", item)
 
     def _read(self, ref: ItemRef[Any], if_match: int | str | None) -> Image:
         """The item, if the caller may delete it."""

@@ -102,6 +102,13 @@ TYPES: tuple[ProblemType, ...] = (
         "changed.",
     ),
     ProblemType(
+        "unfinished",
+        409,
+        "More items refer to the one that was to be deleted than one request deletes with it, and "
+        "a job deletes another item of the tenant.",
+        "Repeat the request after the number of seconds in Retry-After, until it succeeds.",
+    ),
+    ProblemType(
         "forbidden-change",
         409,
         "A rule does not let the stored item change so, or be deleted. Nothing was written.",
@@ -211,13 +218,6 @@ TYPES: tuple[ProblemType, ...] = (
         "The table did not answer in time. The change was written or was not written.",
         "Repeat the request after the number of seconds in Retry-After. A change with an "
         "Idempotency-Key or with If-Match is applied once.",
-    ),
-    ProblemType(
-        "unfinished",
-        503,
-        "More items refer to the one that was to be deleted than one request deletes with it, and "
-        "a job deletes another item of the tenant.",
-        "Repeat the request after the number of seconds in Retry-After, until it succeeds.",
     ),
     ProblemType(
         "being-built",

@@ -73,7 +73,7 @@ function Item({ get, values }) {
       navigate(makeHash(["entity", entity]));
     } catch (/** @type {any} */ error) {
       if (error.status === 412) loaded.reload();
-      showToast(error.status === 412 ? "It was changed meanwhile, and is shown again. Nothing was deleted." : error.message, "failed");
+      showToast(error.status === 412 ? "It was changed meanwhile, and is shown again. It was not deleted." : error.message, "failed");
     }
   };
 
