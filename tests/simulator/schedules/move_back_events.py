@@ -157,7 +157,9 @@ class MoveBackEvents(EventOwner):
         if items:
             key, now = self._choices.pick(items), int(self._deployment.clock.now().timestamp())
             item = find(key) or {}
-            number = {"N": str(int(item["version"]["N"]) + self._choices.pick((1, 3)))}
+            writes = self._choices.pick((1, 3))
+            self._deployment.clock.advance((writes - 1) * WRITE_S)  # the last one when it is noted
+            number = {"N": str(int(item["version"]["N"]) + writes)}
             ended = {**item, "version": number, "ttl": {"N": str(now - 1)}}
             self._deployment.dynamodb.commit(key, ended)
             if self._choices.draw_bool(0.8):
