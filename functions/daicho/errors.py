@@ -281,17 +281,16 @@ class ReferenceNotFound(Invalid):
 class Unfinished(Refusal):
     """A part of what was requested is done, and a repeat of the request does more of it.
 
-    ``item``: the image of the item that is to be deleted. ``deleted``: how many items that refer to
-    it were deleted.
+    ``item``: the image of the item that is to be deleted.
     """
 
     status = 409
     type = "unfinished"
     retry_after = 10
 
-    def __init__(self, detail: str, item: Mapping[str, Any], deleted: int = 0) -> None:
+    def __init__(self, detail: str, item: Mapping[str, Any]) -> None:
         super().__init__(detail)
-        self.item, self.deleted = item, deleted
+        self.item = item
 
 
 class BeingBuilt(Refusal):

@@ -47,6 +47,8 @@ class ReferringRequests(BookRequests):
         super().__init__(*arguments)
         self._job = ""
         """The job that was started last, as the state machine is told."""
+        self._is_furnishing = self._choices.draw_bool(0.3)
+        """Whether some requests first give an owner what is deleted with it."""
 
     def draw(self) -> tuple[str, Callable[[SimulatedProcess], None]]:
         """A request. The references are compared before it: each write is one transaction."""
@@ -69,7 +71,8 @@ class ReferringRequests(BookRequests):
     def _draw_request_for(self, name: str, id: str, verb: str, text: str) -> tuple[str, Call]:
         """A request about an entity; ``id`` and ``verb`` are drawn if they are empty.
 
-        A prepared race is about one item: some requests refer to it, whatever entity is drawn.
+        A prepared race is about one item, which a deletion puts before: some requests refer to it,
+        whatever entity is drawn.
         """
         pick = self._choices.pick
         id, other = id or pick(self._ids), pick(self._ids)
@@ -91,15 +94,19 @@ class ReferringRequests(BookRequests):
                 transaction.delete(Lease.key(id))
                 transaction.put(Lease(id=other, owner=id))
 
+        def put_and_delete(book: Book) -> None:
+            for each in (Owner(id=other), item) if name == "Chair" else (item,):
+                _insist(partial(book.put, each))
+            self._delete(book, key)
+
         def furnish_and_delete(book: Book) -> None:
             _insist(lambda: book.put(Owner(id=other)))
-            for each in self._ids:
+            for each in "123":  # the request and the first step of its job leave one
                 _insist(partial(book.put, Chair(id=each, owner=other)))
                 _insist(partial(book.put, Cushion(id=each, chair=each)))
             _insist(lambda: self._delete(book, Owner.key(other)))
 
         calls: dict[str, Call] = {
-            "furnish": furnish_and_delete,
             "put": lambda book: book.put(item),
             "refer": lambda book: book.put(item),
             "create": lambda book: book.create(item),
@@ -108,7 +115,12 @@ class ReferringRequests(BookRequests):
             "step": self._step_job,
             "swap": move_and_delete,
         }
-        verb = verb or pick(("furnish", "put", "put", "change", "delete", "delete", *calls))
+        if self._is_furnishing:
+            calls["furnish"] = furnish_and_delete
+        if verb == "delete":
+            calls["delete"] = put_and_delete
+        more = ("furnish",) if self._is_furnishing else ()
+        verb = verb or pick((*more, "put", "put", "change", "delete", "delete", *calls))
         return f"{verb} {item!r} {change}", _admit_refusals(calls[verb])
 
     def _delete(self, book: Book, key: ItemRef[Any]) -> None:

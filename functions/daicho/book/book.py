@@ -306,6 +306,11 @@ class Book:
         else:
             self._delete(ref, if_match)
 
+    @property
+    def cascaded(self) -> int:
+        """How many items the last deletion has deleted because they referred to its item."""
+        return self._tools.cascade.deleted
+
     def _delete(self, ref: ItemRef[Any], if_match: int | str | None) -> None:
         if ref.entity.object_fields_:
             self._tools.delete_with_objects(ref, if_match=if_match)

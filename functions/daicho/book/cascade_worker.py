@@ -89,15 +89,15 @@ class CascadeWorker(TenantJobWorker[CascadeJob]):
         if job.entity not in self.entities:
             raise Conflict(f"{job.entity} is no entity any more")
         plan = self.ledger.current_generation(job.entity).plan
+        book = self._open_book(job)
         try:
-            self._open_book(job).delete(read_ref(self.entities[job.entity], plan, image))
-        except Unfinished as unfinished:
-            job.deleted += unfinished.deleted
-            return False
-        except Raced:
+            book.delete(read_ref(self.entities[job.entity], plan, image))
+        except (Unfinished, Raced):
             return False
         except NotFound:  # it has expired, or another request was faster
             return True
+        finally:
+            job.deleted += book.cascaded
         return True
 
     def _open_book(self, job: CascadeJob) -> Book:

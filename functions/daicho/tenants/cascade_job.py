@@ -19,7 +19,7 @@ class CascadeJob(TenantJob):
     """The deletion of one item with what refers to it.
 
     ``key``: partition key and sort key of the item, of ``entity``. ``created_at``: when it was
-    created. ``deleted``: at least so many items that refer to it were deleted.
+    created. ``deleted``: the items that refer to it, without those of steps that were killed.
     """
 
     KIND_VALUE: ClassVar = "cascade"

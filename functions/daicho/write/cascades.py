@@ -67,7 +67,7 @@ class Cascade:
             self._try_to_delete(ref.entity, item, delete, delete_last)
         except (Unfinished, ExceedsBounds) as error:
             detail = f"{self.deleted} items that refer to it were deleted, and there are more"
-            raise Unfinished(f"{detail}: repeat the request", item, self.deleted) from error
+            raise Unfinished(f"{detail}: repeat the request", item) from error
         finally:
             self._depth -= 1
 

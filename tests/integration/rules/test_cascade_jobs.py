@@ -118,7 +118,7 @@ def test_a_request_within_its_bounds_starts_a_job_for_the_rest(deletions: Deleti
     assert deletions.step() == {"done": True, "wait": 0}
     job = deletions.read_job()
     assert (job["state"], deletions.list_keys()) == ("succeeded", set())
-    assert job["deleted"] == 100, "of 200 that three requests have left"
+    assert job["deleted"] == 200, "which three requests have left"
     assert deletions.acme("DELETE", "/groups/g").status == 404
     assert deletions.step() == {"done": True, "wait": 0}, "a late step of a job that has ended"
 

@@ -148,8 +148,8 @@ class CascadeJobView(BaseModel):
     entity: str
     item: str = Field(description="The entity and the key of the item.")
     deleted: int = Field(
-        description="At least so many items that refer to it were deleted, besides those of the "
-        "request."
+        description="The items that refer to it and were deleted, besides those of the request. "
+        "What a killed step has deleted is not counted."
     )
     asked_by: str | None
     asked_at: dt.datetime
