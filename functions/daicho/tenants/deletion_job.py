@@ -4,7 +4,7 @@ A job's item is in a partition of the stack's own, with the mark that its tenant
 
     PK #tenant#<tenant>   SK closed     the mark: whose job closed it, and when
     PK #tenant#<tenant>   SK job#<id>   the job: a deletion, in the list of all of them (GSI2), or
-                                        a restore (`daicho.tenants.restore_job`)
+                                        one that a caller asked for (`daicho.tenants.tenant_job`)
 """
 
 from __future__ import annotations
