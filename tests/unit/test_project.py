@@ -105,6 +105,7 @@ def test_a_package_of_migrations_is_found_and_deployed(folder: Path) -> None:
     project = Project.find(folder)
     assert project.packages == ("shop_things", "shop_moves")
     assert project.migration_settings == {"MIGRATION_PACKAGE": "shop_moves"}
+    assert [*project.load_migrations()] == ["Product.write_label"]
     ledger = project.discover().append_generations(project.load_ledger())
     project.lock_file.write_text(json.dumps(ledger.to_json()))
     assert list(project.check().functions) == ["Product.write_label"]

@@ -63,6 +63,15 @@ def test_the_effect_of_a_change(
     assert [change.effect for change in compare(before, after)] == expected
 
 
+def test_a_declaration_that_returns_is_answered_by_the_one_that_retires() -> None:
+    without = replace(THING, listings=())
+    reordered = replace(THING, listings=(replace(LISTING, order=("name",)),))
+    sharded = replace(THING, listings=(replace(LISTING, shards=4),))
+    for returning, effect in ((sharded, Effect.REPLACED), (reordered, Effect.ADDED)):
+        (change,) = compare(THING, without, returning)
+        assert change.effect == effect
+
+
 def test_an_intermediate_generation_answers_nothing_where_it_was_not_deployed() -> None:
     sharded = replace(THING, listings=(replace(LISTING, shards=4),))
     ledger = Ledger()
