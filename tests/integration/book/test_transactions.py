@@ -19,6 +19,8 @@ from daicho.errors import (
     ReferenceNotFound,
     UnansweredError,
 )
+from daicho.storage.attributes import ItemKey
+from daicho.storage.requests import Delete
 from daicho.write.idempotency import IdempotentRequest, StoredAnswer
 from tests.support.interrupted_table import InterruptedTable, fail
 from tests.support.sample_entities import Ballot, Link, Note, Shelf
@@ -28,6 +30,14 @@ DONE = StoredAnswer(200, {}, "done")
 
 def asked(key: str = "k", body: str = "{}") -> IdempotentRequest:
     return IdempotentRequest.from_http(key, "POST", "/", {}, body)
+
+
+def test_nothing_is_written_twice(shelf: Shelf) -> None:
+    book = shelf.book()
+    with book.transaction():
+        book._tools.writer.commit([Delete(ItemKey("one#x", "-"))])
+        with pytest.raises(ValueError, match="twice"):
+            book._tools.writer.commit([Delete(ItemKey("one#x", "-"))])
 
 
 def test_all_is_written_at_the_end_or_nothing(shelf: Shelf) -> None:

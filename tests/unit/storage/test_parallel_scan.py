@@ -89,6 +89,16 @@ def test_a_lost_answer_is_no_reason_to_slow_down() -> None:
     assert rounds[:3] == [3, 3, 4]
 
 
+def test_segments_are_added_one_by_one_and_halved_when_throttled() -> None:
+    # Every request of the fourth round is throttled: of 2, 3, 4 and then 5 segments.
+    store = Store([1000] * 40, lambda n: ThrottledError("slow") if 9 < n <= 14 else None)
+    rounds: list[int] = []
+    scanning(store, most=30).run(
+        ScanSegments.start(40), Time().retry_budget(), lambda each: rounds.append(each.parallelism)
+    )
+    assert rounds[:7] == [3, 4, 5, 2, 3, 4, 5]
+
+
 @pytest.mark.parametrize("rate", [1.0, 7.0, 300.0])
 @pytest.mark.parametrize("most", [1, 4])
 def test_the_rate_is_kept(rate: float, most: int) -> None:

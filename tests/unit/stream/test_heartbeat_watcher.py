@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from daicho.errors import ThrottledError
-from daicho.layout.heartbeats import is_heartbeat
+from daicho.layout.heartbeats import MAX_KEYS, count_keys, is_heartbeat
 from daicho.runtime.retry import RetryBudget
 from daicho.storage.protocols import DescribesStream, StreamShard
 from daicho.storage.table import Table
@@ -97,6 +97,12 @@ def test_heartbeats_pass_every_shard(shards: int) -> None:
     assert progress.has_passed
     assert "have passed" in str(progress)
     assert house.left > 200
+
+
+@pytest.mark.parametrize(("open_shards", "waiting", "keys"), [(0, 0, 3), (1, 1, 3), (4, 4, 18)])
+def test_more_shards_need_more_keys(open_shards: int, waiting: int, keys: int) -> None:
+    assert count_keys(open_shards, waiting, 3.0) == keys
+    assert count_keys(10**6, 10**6, 3.0) == MAX_KEYS
 
 
 def test_an_entity_that_the_filter_drops_is_waited_for() -> None:
