@@ -69,7 +69,7 @@ function Item({ get, values }) {
     if (!isSure || !request_) return;
     try {
       const { status } = await request(request_.path, { method: "DELETE", query: request_.query, headers: etag ? { "If-Match": etag } : {}, key: makeKey() });
-      showToast(`${renderName(entity)} ${status === 202 ? "is deleted by a job, with what refers to it" : "deleted"}`);
+      showToast(`${renderName(entity)} ${status === 202 ? "is being deleted" : "deleted"}`);
       navigate(makeHash(["entity", entity]));
     } catch (/** @type {any} */ error) {
       if (error.status === 412) loaded.reload();

@@ -103,7 +103,7 @@ function Restore({ job }) {
 /** @param {{job: any}} props */
 function Cascade({ job }) {
   return html`<dl class="details">
-    <div><dt>Items that refer to it</dt><dd class="number">${renderNumber(job.deleted)} deleted</dd></div>
+    <div><dt>Items removed</dt><dd class="number">${renderNumber(job.deleted)}</dd></div>
     <div><dt>Started</dt><dd><${Time} value=${job.asked_at} /> by <bdi>${job.asked_by ?? "nobody"}</bdi></dd></div>
   </dl>`;
 }

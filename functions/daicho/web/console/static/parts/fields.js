@@ -30,8 +30,7 @@ export function useTyped(value, onChange, delay) {
   // In the layout phase: an effect runs after the paint, and what was typed since would be lost.
   useLayoutEffect(() => setTyped(value), [value]);
   useEffect(() => {
-    if (typed === value) return undefined;
-    const timer = setTimeout(() => onChange(typed), delay);
+    const timer = setTimeout(() => typed === value || onChange(typed), delay);
     return () => clearTimeout(timer);
   }, [typed]);
   return [typed, setTyped];
