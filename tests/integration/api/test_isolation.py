@@ -13,7 +13,7 @@ from daicho.layout.request_records import OWNER
 from daicho.query.paging import CursorBinding
 from daicho.storage import keys
 from daicho.storage.attributes import ItemKey
-from daicho.tenants import restore_job, tenant_jobs
+from daicho.tenants import tenant_job, tenant_jobs
 from daicho.web.http.request import HttpRequest, read_token
 from daicho.web.routes.tenant import session
 from daicho.write.idempotency import IdempotentRequest
@@ -70,7 +70,7 @@ def find_jobs_by_id(patch: pytest.MonkeyPatch) -> None:
     def build(_tenant: str, id: str) -> ItemKey:
         return ItemKey("#tenant", keys.render("job", id))
 
-    for module in (tenant_items, tenant_jobs, restore_job, test_tenant_guard):
+    for module in (tenant_items, tenant_jobs, tenant_job, test_tenant_guard):
         patch.setattr(module, "build_job_key", build)
 
 
