@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
-from daicho.storage.attributes import Image, ItemKey
+from daicho.storage.attributes import AttributeValue, Image, ItemKey
 from daicho.testing.faults.code_versions import API_CALLER
 from daicho.testing.faults.processes import SimulatedProcess, get_running_process
 from daicho.testing.oracle.expiry_rules import CHANGED_AT, render_instant
@@ -94,11 +94,11 @@ class ExpiryRequests(BookRequests):
         process = get_running_process()
         if process is None:
             return  # the TTL process, or a writer past the library
-        if new is not None and not _has_right_ttl(name, new):
+        if new is not None and new.get("ttl") != (right := _build_right_ttl(name, new)):
             # A request whose clock is late keeps what a writer past the library has set.
             is_kept = old is not None and old.get("ttl") == new.get("ttl")
-            if not is_kept or _has_right_ttl(name, old or {}):
-                self._wrong.append(f"{key} has ttl {new.get('ttl')}: {new}")
+            if not is_kept or (old or {}).get("ttl") == _build_right_ttl(name, old or {}):
+                self._wrong.append(f"{key} has ttl {new.get('ttl')}, not {right}: {new}")
         if process.name != API_CALLER:
             return
         times = self._times[process]
@@ -113,7 +113,7 @@ class ExpiryRequests(BookRequests):
             self._wrong.append(f"{key} had expired at {ended}: {old} becomes {new}")
 
 
-def _has_right_ttl(name: str, image: Image) -> bool:
-    """Whether an image of an entity expires when it is declared to."""
-    right, ttl = RIGHT_TTLS[name](image), image.get("ttl", {}).get("N")
-    return bool(ttl == (None if right is None else str(right)))
+def _build_right_ttl(name: str, image: Image) -> AttributeValue | None:
+    """The expiry that an image of an entity is declared to have, as an attribute."""
+    right = RIGHT_TTLS[name](image)
+    return None if right is None else {"N": str(right)}

@@ -35,6 +35,7 @@ CLASSES: Mapping[str, Any] = {"Chair": Chair, "Cushion": Cushion, "Lease": Lease
 RACES = (("delete", "refer"), ("refer", "delete"), ("delete", "put"), ("delete", "delete"))
 """The requests that disturb each other most; the first one stops meanwhile."""
 ATTEMPTS = 5
+"""How often a request is sent that makes what others need."""
 
 
 class ReferringRequests(BookRequests):

@@ -300,7 +300,7 @@ class Book:
             Referred: an item refers to it (``ref(on_delete="refuse")``).
             Unfinished: more items refer to it than are deleted at once (``on_delete="cascade"``).
         """
-        if any(spec.on_delete == "cascade" for _, spec in ref.entity.referrers_):
+        if ref.entity.cascading_:
             delete_last = partial(self._delete, ref, if_match)
             self._tools.cascade.delete_item(ref, if_match, self.delete, delete_last)
         else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
+from daicho.archive.closed_tenants import ClosedTenants
 from daicho.book.book import Book
 from daicho.declare.entity import Entity
 from daicho.errors import (
@@ -22,7 +23,6 @@ from daicho.errors import (
     UnreadableError,
 )
 from daicho.jobs.step import JobStep
-from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.plan import Ledger
 from daicho.query.access import Access
 from daicho.runtime.frozen_dataclasses import dataclass
@@ -84,7 +84,7 @@ class CascadeWorker(TenantJobWorker[CascadeJob]):
         image = self.store.get(ItemKey(*job.key), consistent=True)
         if image is None or get_text(image, "created_at") != job.created_at:
             return True
-        if self.store.get(build_closed_mark_key(job.tenant), consistent=True) is not None:
+        if ClosedTenants(self.store).is_closed(job.tenant):
             raise Conflict("the tenant is closed: all of it is deleted")
         if job.entity not in self.entities:
             raise Conflict(f"{job.entity} is no entity any more")

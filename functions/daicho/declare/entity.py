@@ -97,6 +97,15 @@ class EntityMeta(type):
     rules_: RuleSet = NO_RULES
     """What every write of an item computes and checks."""
 
+    @property
+    def cascading_(cls) -> dict[tuple[str, str], type[Any]]:
+        """The entities whose items are deleted with one of this, by the name and the reference."""
+        return {
+            (spec.entity, spec.name): entity
+            for entity, spec in cls.referrers_
+            if spec.on_delete == "cascade"
+        }
+
     @classmethod
     def __prepare__(mcs, name: str, bases: tuple[type, ...], /, **options: Any) -> dict[str, Any]:
         # Names that the class body may reach besides its own: the module, and enclosing scopes.

@@ -100,11 +100,7 @@ class Cascade:
         """Delete what refers to an item."""
         writer, resolver = self.writer, self.writer.key_resolver
         referrers = Referrers(resolver, writer.sender, writer.access, writer.clock, {})
-        cascading = {
-            (spec.entity, spec.name): referring
-            for referring, spec in entity.referrers_
-            if spec.on_delete == "cascade"
-        }
+        cascading = entity.cascading_
         found = list_references(resolver.ledger, entity.__name__)
         for plan, reference in found:
             if (plan.name, reference.name) not in cascading:

@@ -13,6 +13,7 @@ from daicho.book.book import Book
 from daicho.errors import BeingBuilt, Unfinished, UnreadableError
 from daicho.handlers import jobs
 from daicho.handlers.wiring.dependencies import Dependencies
+from daicho.handlers.wiring.invocation import Handler
 from daicho.tenants.restore_job import RestoreJob
 from daicho.write import cascades
 from tests.support.api_client import Client
@@ -58,11 +59,19 @@ class Deletions:
             self.book.create(Member(id=f"{id}{number}", group=id))
             self.book.create(MemberNote(id=f"{id}{number}", member=f"{id}{number}"))
 
-    def step(self, lives: int | None = None) -> dict[str, Any]:
-        """A step of the newest job, by a process that lives for so many requests."""
+    @property
+    def newest(self) -> dict[str, Any]:
+        """What the state machine was given for the newest job."""
+        return [*self.machine.started.values()][-1]
+
+    def build_jobs(self, lives: int | None = None) -> Handler:
+        """The function of jobs, in a process that lives for so many requests."""
         table = Mortal(self.served.table, Life(lives))
-        handler = jobs.build(self.environment, LEDGER, self.make_dependencies(table))
-        return handler(list(self.machine.started.values())[-1], Context())
+        return jobs.build(self.environment, LEDGER, self.make_dependencies(table))
+
+    def step(self, lives: int | None = None) -> dict[str, Any]:
+        """A step of the newest job."""
+        return self.build_jobs(lives)(self.newest, Context())
 
     def read_job(self) -> dict[str, Any]:
         page: dict[str, Any] = self.acme.good("GET", "/jobs")
@@ -95,6 +104,15 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A request deletes four items."""
     for module in (cascades, cascade_worker):
         monkeypatch.setattr(module, "MAX_CASCADED", 4)
+
+
+def refuse_deletions(patch: pytest.MonkeyPatch, error: Exception) -> None:
+    """Let the job meet an error."""
+
+    def refuse(*_: Any) -> None:
+        raise error
+
+    patch.setattr(Book, "delete", refuse)
 
 
 def test_a_request_within_its_bounds_starts_a_job_for_the_rest(deletions: Deletions) -> None:
@@ -186,12 +204,9 @@ def test_one_job_of_a_tenant_at_a_time(deletions: Deletions) -> None:
 def test_the_end_of_a_tenant_ends_its_jobs(deletions: Deletions) -> None:
     deletions.create_group(5)
     assert deletions.acme("DELETE", "/groups/g").status == 202
-    cascade = list(deletions.machine.started.values())[-1]
+    cascade = deletions.newest
     assert deletions.acme("DELETE", "/tenant").status == 202
-    handler = jobs.build(
-        deletions.environment, LEDGER, deletions.make_dependencies(deletions.served.table)
-    )
-    assert handler(cascade, Context())["done"]
+    assert deletions.build_jobs()(cascade, Context())["done"]
     states = {job["kind"]: job["state"] for job in deletions.acme.good("GET", "/jobs")["items"]}
     assert states == {"cascade": "failed", "tenant deletion": "running"}
 
@@ -200,10 +215,7 @@ def test_the_end_of_a_tenant_ends_its_jobs(deletions: Deletions) -> None:
 def test_a_step_ends_with_its_time_and_tells_of_an_abandoned_job(deletions: Deletions) -> None:
     deletions.create_group(9)
     assert deletions.acme("DELETE", "/groups/g").status == 202
-    handler = jobs.build(
-        deletions.environment, LEDGER, deletions.make_dependencies(deletions.served.table)
-    )
-    given = list(deletions.machine.started.values())[-1]
+    handler, given = deletions.build_jobs(), deletions.newest
     ended = Context()
     ended._end = 0
     assert handler(given, ended) == {"done": False, "wait": 0}
@@ -237,12 +249,8 @@ def test_a_job_that_waits_for_a_declaration_stays_under_way(
     deletions.create_group(9)
     assert deletions.acme("DELETE", "/groups/g").status == 202
     before = deletions.read_job()
-
-    def refuse(*_: Any) -> None:
-        raise BeingBuilt("not all references have a reservation yet")
-
     with monkeypatch.context() as patch:
-        patch.setattr(Book, "delete", refuse)
+        refuse_deletions(patch, BeingBuilt("not all references have a reservation yet"))
         assert deletions.step() == {"done": False, "wait": 60}
     job = deletions.read_job()
     assert (job["state"], job["updated_at"] > before["updated_at"]) == ("running", True)
@@ -255,11 +263,7 @@ def test_an_item_that_cannot_be_read_ends_a_job(
 ) -> None:
     deletions.create_group(9)
     assert deletions.acme("DELETE", "/groups/g").status == 202
-
-    def refuse(*_: Any) -> None:
-        raise UnreadableError("Member", "it is no text", "note")
-
-    monkeypatch.setattr(Book, "delete", refuse)
+    refuse_deletions(monkeypatch, UnreadableError("Member", "it is no text", "note"))
     assert deletions.step()["done"]
     job = deletions.read_job()
     assert (job["state"], job["error"]) == ("failed", "Member.note cannot be read: it is no text")

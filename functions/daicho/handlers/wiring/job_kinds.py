@@ -65,7 +65,7 @@ class JobKinds:
 
         settings, dependencies = self.settings, self.dependencies
         ledger = self._load_ledger().with_migrations(settings.migration_package)
-        table = self._find_older_writers(ledger, ledger.archived_types).announce_writes(self.table)
+        table = self._build_older_writers(ledger, ledger.archived_types).announce_writes(self.table)
         archive = ArchiveReader(dependencies.bucket(settings.archive_bucket, attempts=2))
         return RestoreWorker(table, dependencies.now, archive, ledger, dependencies.parallelism)
 
@@ -81,7 +81,7 @@ class JobKinds:
         daicho = Daicho.discover(import_module(settings.domain_package), settings.migration_package)
         ledger = daicho.check_locked(self._load_ledger())
         return CascadeWorker(
-            self._find_older_writers(ledger).announce_writes(self.table),
+            self._build_older_writers(ledger).announce_writes(self.table),
             dependencies.now,
             ledger,
             {entity.__name__: entity for entity in daicho.entities},
@@ -92,7 +92,7 @@ class JobKinds:
     def _load_ledger(self) -> Ledger:
         return self.ledger or Ledger.load_newest(self.settings.lock_file)
 
-    def _find_older_writers(
+    def _build_older_writers(
         self, ledger: Ledger, types: Sequence[str] | None = None
     ) -> OlderWriters:
         from daicho.release.older_writers import OlderWriters  # noqa: PLC0415

@@ -105,7 +105,7 @@ TYPES: tuple[ProblemType, ...] = (
         "unfinished",
         409,
         "More items refer to the one that was to be deleted than one request deletes with it, and "
-        "a job deletes another item of the tenant.",
+        "no job was started for them: one deletes another item of the tenant, say.",
         "Repeat the request after the number of seconds in Retry-After, until it succeeds.",
     ),
     ProblemType(

@@ -95,7 +95,7 @@ def _build_verb(tag: str, resource: Resource, verb: str, in_paths: Collection[st
             model = ModelRef(models.build_change_model, (entity, frozenset(in_paths)))
             settings["body_model"] = model
         case "DELETE":
-            cascades = any(spec.on_delete == "cascade" for _, spec in entity.referrers_)
+            cascades = bool(entity.cascading_)
             settings |= {"status": 204, "is_repeatable": cascades, "also": (202,) * cascades}
     return build_item_operation(tag, resource, verb, query, **settings)
 
