@@ -1,7 +1,8 @@
 """A pytest plugin that records which functions of the library each test enters, and its seconds.
 
 Used by `tests.matrix.fault_matrix`: a test that does not enter a function cannot find its faults.
-The file that the environment variable `ENTERED_FUNCTIONS` names gets a line of JSON for each test.
+The file that the environment variable `ENTERED_FUNCTIONS` names gets a line of JSON for each test,
+and one without a test: what was entered while the tests were collected.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -19,6 +21,8 @@ from typing import Any
 import pytest
 
 FILE = "ENTERED_FUNCTIONS"
+COLLECTION = ""
+"""Stands for the test where the tests are only collected."""
 LIBRARY = f"{os.sep}functions{os.sep}daicho{os.sep}"
 _entered: set[CodeType] = set()
 
@@ -36,19 +40,33 @@ def name_function(code: CodeType) -> str:
     return f"{module}:{code.co_qualname.replace('.<locals>', '')}"
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Record one test, with its fixtures."""
+@contextmanager
+def _record(test: str) -> Iterator[None]:
+    """Add a line for a test."""
     _entered.clear()
     threading.settrace(_trace)
     sys.settrace(_trace)
     began = time.monotonic()
     try:
-        return (yield)
+        yield
     finally:
         sys.settrace(None)
         threading.settrace(None)
         names = sorted({name_function(code) for code in _entered})
-        line = {"test": item.nodeid, "seconds": time.monotonic() - began, "functions": names}
+        line = {"test": test, "seconds": time.monotonic() - began, "functions": names}
         with Path(os.environ[FILE]).open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Record the collection: what the modules of the tests do when they are loaded."""
+    with _record(COLLECTION):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Record one test, with its fixtures."""
+    with _record(item.nodeid):
+        return (yield)

@@ -1,8 +1,9 @@
 """Which suites find each planted fault, and how soon: ``make fault-matrix``.
 
 First it records which functions each test enters (once for a commit). Then it plants one fault
-after another, and runs the tests that enter its function, the shortest first, until one fails.
-Schedules are those of the profiles of the fault's rule. A run that takes too long has found
+after another, and runs the tests that enter its function, the shortest first, until one fails:
+in a forked process, or over a copy of the library where the tests use the function before they
+run. Schedules are those of the profiles of the fault's rule. A run that takes too long has found
 nothing.
 
 Results are kept in `.local/fault-matrix`, so that the command resumes where it was stopped.
@@ -22,9 +23,10 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -33,7 +35,8 @@ from rich.progress import track
 from tests.delivery.mutants.mutation_check import find
 from tests.delivery.mutants.planted import read_planted
 from tests.delivery.schedules.aim import PROFILES_BY_RULE
-from tests.matrix.entered_functions import FILE
+from tests.matrix.entered_functions import COLLECTION, FILE
+from tests.matrix.forked_tests import CANNOT_PLANT, JOBS, RESULTS
 from tests.property.planted_search import read_planted as read_search_faults
 from tests.support.planting import LIBRARY, ROOT, Fault, copy_library, run_tests
 
@@ -47,7 +50,7 @@ TEST_SUITES: Mapping[str, Sequence[str]] = {
 """The suites of tests by their folders; `SCHEDULES` are no tests."""
 SUITES = ("unit", "property", SCHEDULES, "golden", "integration")
 MAX_SCHEDULES = 1_000
-MAX_SECONDS = 240
+MAX_SECONDS = 120
 """The time of one suite with one fault."""
 MAX_TESTS = 400
 """The shortest tests of a suite that are run with a fault."""
@@ -110,13 +113,73 @@ def record_entries(suite: str, folder: Path) -> Mapping[str, list[Entry]]:
     }
 
 
-def find_by_tests(fault: Fault, suite: str, entries: Sequence[Entry]) -> Finding:
-    """Run the tests of a suite that enter the fault's function until one fails."""
+def find_by_tests(
+    faults: Sequence[Fault], suite: str, folder: Path, entries: Mapping[str, Sequence[Entry]]
+) -> Iterator[Finding]:
+    """Run the tests of a suite that enter the function of each fault until one fails.
+
+    ``entries``: see `record_entries`.
+    """
+    reached = {fault.name: entries.get(fault.where.removesuffix(":"), ()) for fault in faults}
+    again: list[Fault] = []
+    by_name = {fault.name: fault for fault in faults}
+    for name, found_by, seconds in _fork_tests(faults, suite, folder, reached):
+        tests = reached[name]
+        is_used_before = any(entry.test == COLLECTION for entry in tests)
+        if found_by == CANNOT_PLANT or (not found_by and is_used_before):
+            again.append(by_name[name])
+        else:
+            yield Finding(name, suite, len(tests), found_by, seconds)
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        running = [pool.submit(_find_in_copy, each, suite, reached[each.name]) for each in again]
+        for each in as_completed(running):
+            yield each.result()
+
+
+def _fork_tests(
+    faults: Sequence[Fault], suite: str, folder: Path, reached: Mapping[str, Sequence[Entry]]
+) -> Iterator[tuple[str, str, float]]:
+    """The name of each fault, the first test that failed, and the seconds; see `forked_tests`."""
+    jobs = [
+        {"fault": asdict(each), "tests": list_tests(reached[each.name]), "seconds": MAX_SECONDS}
+        for each in faults
+    ]
+    with tempfile.TemporaryDirectory(dir=folder) as name, ThreadPoolExecutor(PROCESSES) as pool:
+        results = Path(name) / "results.ndjson"
+        results.touch()
+        running = []
+        for number in range(PROCESSES):
+            file = Path(name) / f"jobs-{number}.ndjson"
+            file.write_text("".join(f"{json.dumps(job)}\n" for job in jobs[number::PROCESSES]))
+            arguments = ("-p", "tests.matrix.forked_tests", *TEST_SUITES[suite])
+            variables = {JOBS: str(file), RESULTS: str(results)}
+            run = partial(run_tests, ROOT / LIBRARY, arguments, seconds=36_000, **variables)
+            running.append(pool.submit(run))
+        with results.open(encoding="utf-8") as file_of_results:
+            count = 0
+            while count < len(jobs):
+                if line := file_of_results.readline():
+                    found, count = json.loads(line), count + 1
+                    yield found["fault"], found["found_by"], found["seconds"]
+                for ended in [each.result() for each in running if each.done()]:
+                    if ended.returncode:
+                        raise RuntimeError(ended.stdout[-4_000:] + ended.stderr[-4_000:])
+                time.sleep(0 if line else 0.2)
+
+
+def list_tests(entries: Sequence[Entry]) -> list[str]:
+    """The tests to run, the shortest first."""
+    return [entry.test for entry in entries if entry.test != COLLECTION][:MAX_TESTS]
+
+
+def _find_in_copy(fault: Fault, suite: str, entries: Sequence[Entry]) -> Finding:
+    """Run the tests over a copy of the library with the fault in it."""
     began = time.monotonic()
-    if not entries:
+    tests = list_tests(entries)
+    if not tests:
         return Finding(fault.name, suite, 0, "", 0.0)
     with copy_library(fault) as library, tempfile.NamedTemporaryFile("w", suffix=".txt") as names:
-        names.write("\n".join(entry.test for entry in entries[:MAX_TESTS]))
+        names.write("\n".join(tests))
         names.flush()
         try:
             done = run_tests(library, ("-x", f"@{names.name}"), seconds=MAX_SECONDS)
@@ -153,33 +216,24 @@ class Results:
             file.write(json.dumps(asdict(finding)) + "\n")
 
 
-def try_fault(
-    fault: Fault, suite: str, entries: Mapping[str, Mapping[str, Sequence[Entry]]]
-) -> Finding:
-    """Try a fault in one suite. ``entries``: of each suite of tests, see `record_entries`."""
-    if suite == SCHEDULES:
-        return find_by_schedules(fault)
-    return find_by_tests(fault, suite, entries[suite].get(fault.where.removesuffix(":"), ()))
-
-
-def find_all(
-    faults: Iterable[Fault], suites: Sequence[str], folder: Path, console: Console
-) -> Results:
-    """Try each fault in each suite that has not tried it yet."""
-    results = Results(folder)
-    entries = {name: record_entries(name, folder) for name in suites if name in TEST_SUITES}
-    missing = [
-        (fault, suite)
-        for suite in suites
-        for fault in faults
-        if (fault.name, suite) not in results.findings and (fault.rule or suite != SCHEDULES)
-    ]
-
-    with ThreadPoolExecutor(PROCESSES) as pool:
-        running = [pool.submit(try_fault, fault, suite, entries) for fault, suite in missing]
-        for each in track(as_completed(running), "faults", len(running), console=console):
-            results.add(each.result())
-    return results
+def find_in_suite(
+    faults: Sequence[Fault], suite: str, folder: Path, results: Results, console: Console
+) -> None:
+    """Try each fault that the suite has not tried yet, and keep what is found."""
+    missing = [fault for fault in faults if (fault.name, suite) not in results.findings]
+    findings: Iterable[Finding]
+    if suite in TEST_SUITES:
+        entries = record_entries(suite, folder)
+        findings = find_by_tests(missing, suite, folder, entries) if missing else ()
+        pool = None
+    else:
+        pool = ThreadPoolExecutor(PROCESSES)
+        running = [pool.submit(find_by_schedules, fault) for fault in missing]
+        findings = (each.result() for each in as_completed(running))
+    for finding in track(findings, suite, len(missing), console=console):
+        results.add(finding)
+    if pool is not None:
+        pool.shutdown()
 
 
 def render_tables(faults: Sequence[Fault], findings: Mapping[tuple[str, str], Finding]) -> str:
@@ -248,8 +302,11 @@ def main(arguments: Sequence[str]) -> int:
         for fault in list_faults()
         if not options.names or any(name in fault.name for name in options.names)
     ]
-    findings = find_all(faults, options.suite or SUITES, folder, console).findings
-    table = render_tables(faults, findings)
+    results = Results(folder)
+    for suite in options.suite or SUITES:
+        some = faults if suite in TEST_SUITES else [fault for fault in faults if fault.rule]
+        find_in_suite(some, suite, folder, results, console)
+    table = render_tables(faults, results.findings)
     console.print(table, markup=False, soft_wrap=True)
     if options.write:
         write_page(table, folder.name)

@@ -21,15 +21,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import track
 
 from tests.matrix.fault_matrix import (
     SCHEDULES,
     TEST_SUITES,
     Results,
+    find_in_suite,
     open_folder,
-    record_entries,
-    try_fault,
 )
 from tests.support.planting import LIBRARY, ROOT, CannotPlantError, Fault
 
@@ -150,19 +148,17 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     console, folder = Console(), open_folder()
     faults = draw_faults(options.seed, options.count, options.like)
-    entries = {suite: record_entries(suite, folder) for suite in TEST_SUITES}
-    results, found = Results(folder), 0
-    for fault in track(faults, "faults", console=console):
-        finder = "found by none"
-        for suite in (*TEST_SUITES, SCHEDULES):
-            known = results.findings.get((fault.name, suite))
-            finding = known or try_fault(fault, suite, entries)
-            if known is None:
-                results.add(finding)
-            if finding.found_by:
-                finder, found = f"{suite}: {finding.found_by}", found + 1
-                break
+    results, finders = Results(folder), dict[str, str]()
+    for suite in (*TEST_SUITES, SCHEDULES):
+        left = [fault for fault in faults if fault.name not in finders]
+        find_in_suite(left, suite, folder, results, console)
+        for fault in left:
+            if found_by := results.findings[fault.name, suite].found_by:
+                finders[fault.name] = f"{suite}: {found_by}"
+    for fault in faults:
+        finder = finders.get(fault.name, "found by none")
         console.print(f"{fault.name}\n    {finder}", markup=False, highlight=False)
+    found = len({fault.name for fault in faults} & finders.keys())
     console.print(f"{found} of {len(faults)} faults of seed {options.seed} are found")
     return int(found < options.at_least)
 

@@ -1,14 +1,18 @@
-"""Faults to plant in a copy of the library: changes of the syntax tree of one function each.
+"""Faults to plant in the library: changes of the syntax tree of one function each.
 
 A fault names a function, and the expression or the statements in it that are replaced. They are
 compared as syntax trees, so a fault does not depend on how the code is laid out, where in its file
 it stands, or what a comment says. Where the code itself has changed, planting fails with a message.
+
+A fault is planted in a copy of the library, or, sooner, in the functions of a running process.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+import importlib
+import inspect
 import os
 import subprocess
 import sys
@@ -19,6 +23,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copytree, ignore_patterns
+from types import CodeType, FunctionType
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = Path("functions")
@@ -64,6 +70,34 @@ class Fault:
         Raises:
             CannotPlantError: there is not one such function, or not one such piece of code in it.
         """
+        return ast.unparse(self._plant(root)[0])
+
+    def plant_in_process(self) -> None:
+        """Replace the code of the function in this process, wherever it was imported.
+
+        Raises:
+            CannotPlantError: see `plant`; or the fault changes more than what the function does: a
+                constant, an attribute of a class, or a default.
+        """
+        tree, scope = self._plant(ROOT)
+        module_name, _, names = self.where.partition(":")
+        before = self._find_scope(ast.parse((ROOT / self.file).read_text("utf-8")))
+        if _describe_head(scope) != _describe_head(before):
+            raise CannotPlantError(f"{self.name}: {self.where} begins differently")
+        living: Any = importlib.import_module(module_name)
+        code = compile(tree, str(ROOT / self.file), "exec", dont_inherit=True)
+        for name in names.split("."):
+            living = inspect.getattr_static(living, name, None)
+            code = next(each for each in code.co_consts if _is_code_of(each, name))
+            if not isinstance(living, type):
+                break
+        function = _unwrap(living)
+        if function is None or function.__code__.co_freevars != code.co_freevars:
+            raise CannotPlantError(f"{self.name}: {self.where} is no function with the same names")
+        function.__code__ = code
+
+    def _plant(self, root: Path) -> tuple[ast.Module, ast.AST]:
+        """The syntax trees of the file, with the fault in it, and of what ``where`` names."""
         file = root / self.file
         if not file.exists():
             raise CannotPlantError(f"{self.name}: there is no {self.file}")
@@ -73,7 +107,7 @@ class Fault:
             count = replace_code(scope, right, wrong)
             if count != 1:
                 raise CannotPlantError(f"{self.name}: {self.where} has {right!r} {count} times")
-        return ast.unparse(ast.fix_missing_locations(tree))
+        return ast.fix_missing_locations(tree), scope
 
     def _find_scope(self, tree: ast.Module) -> ast.AST:
         names = [name for name in self.where.partition(":")[2].split(".") if name]
@@ -141,6 +175,31 @@ def run_tests(
         check=False,
         timeout=seconds,
     )
+
+
+def _describe_head(scope: ast.AST) -> str:
+    """What a definition does when its module is loaded: decorators, defaults, a class's body."""
+    if isinstance(scope, ast.FunctionDef):
+        return ast.dump(scope.args) + "".join(map(ast.dump, scope.decorator_list))
+    return ast.dump(scope)
+
+
+def _is_code_of(constant: object, name: str) -> bool:
+    return isinstance(constant, CodeType) and constant.co_name == name
+
+
+def _unwrap(living: Any) -> FunctionType | None:
+    """The function in a method, a property or a function with a decorator, without its cache."""
+    while not isinstance(living, FunctionType) or hasattr(living, "__wrapped__"):
+        if hasattr(living, "cache_clear"):
+            living.cache_clear()
+        for name in ("__wrapped__", "__func__", "fget", "func"):
+            if (inner := getattr(living, name, None)) is not None:
+                living = inner
+                break
+        else:
+            return None
+    return living
 
 
 def _list_definitions(scope: ast.AST) -> Iterator[ast.FunctionDef | ast.ClassDef]:
