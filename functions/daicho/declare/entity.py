@@ -11,7 +11,7 @@ import sys
 import typing
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, Protocol, TypeVar, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic_core import SchemaError, SchemaValidator
@@ -200,6 +200,23 @@ def restore_item(
     except ValidationError:
         model = _make_lenient_model(cls)(**values)
     return place_item(cls, vars(model), created_at, version, versioned_at)
+
+
+class HasVersion(Protocol):
+    """An object with a version."""
+
+    @property
+    def version(self) -> int:
+        """Each change raises it."""
+
+
+def find_tag(item: HasVersion) -> int | str:
+    """What tells a state of an item from others: its version, or a stored item's digest.
+
+    Only a stored item without a version, which something else has written, has a digest.
+    """
+    tag: int | str = getattr(item, "_digest", item.version)
+    return tag
 
 
 def place_item(

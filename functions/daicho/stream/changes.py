@@ -51,6 +51,11 @@ class RecordChanges:
         return is_repair(self.record.old, self.record.new)
 
 
+def list_repaired(batch: Iterable[RecordChanges]) -> frozenset[ItemKey]:
+    """The base items of which a batch has a repair."""
+    return frozenset(changes.record.key for changes in batch if changes.is_repair)
+
+
 @dataclass(frozen=True)
 class PoisonRecord:
     """A record that cannot be computed, and its error: the same code always fails on it.

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from daicho.errors import UnavailableError
 from daicho.plan import Ledger
@@ -36,15 +37,22 @@ from daicho.stream.batch_fold import (
     fold_batch,
 )
 from daicho.stream.batch_writer import BatchWriter
-from daicho.stream.changes import ComputedBatch, RecordChanges, compute_batch
+from daicho.stream.changes import (
+    ComputedBatch,
+    RecordChanges,
+    compute_batch,
+    list_repaired,
+)
 from daicho.stream.journal import Journal
 from daicho.stream.older_images import OlderImages
 from daicho.stream.quarantine import NotAnnouncedError, Quarantine, QuarantineBucket
 from daicho.stream.records import Batch, StreamRecord
 from daicho.stream.released_generations import learn_released
 from daicho.stream.shard_items import RetiredShardError
-from daicho.stream.stored_rows import list_repaired, read_repaired
-from daicho.tally.immediate_rollup import ImmediateRollup
+from daicho.stream.stored_rows import read_repaired
+
+if TYPE_CHECKING:
+    from daicho.tally.immediate_rollup import ImmediateRollup
 
 
 def _ignore_metrics(_counts: Mapping[str, int]) -> None:
@@ -76,9 +84,15 @@ class Projector:
         self._writer = BatchWriter(store, dirty_shards=dirty_shards, now=now)
         self._ledger = ledger
         self._map = make_mapper(threads)
-        self._immediate_rollup = ImmediateRollup(store, ledger, self._map)
         self._older_images = OlderImages(store, ledger, now, self._map)
         self._emit_metrics = emit_metrics
+
+    @cached_property
+    def _immediate_rollup(self) -> ImmediateRollup:
+        """What updates totals at once; loaded only where an aggregate declares it (ADR 0158)."""
+        from daicho.tally.immediate_rollup import ImmediateRollup  # noqa: PLC0415
+
+        return ImmediateRollup(self._store, self._ledger, self._map)
 
     def project(self, batch: Batch, retry_budget: RetryBudget) -> str | None:
         """Process a batch.
@@ -180,7 +194,8 @@ class Projector:
             writes = fold_batch(computed, stored)
         self._journal.record(shard_claims, computed, retry_budget)
         unwritten = self._writer.write_all(writes, retry_budget, self._map)
-        if not unwritten:  # otherwise the time was used up by retries
+        # Unless the time was used up by retries.
+        if not unwritten and self._ledger.immediate_aggregates:
             tallies = [write.key.pk for write in writes if isinstance(write, SlotWrite)]
             self._immediate_rollup.roll_up_tallies(tallies, retry_budget)
         return unwritten

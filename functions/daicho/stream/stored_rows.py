@@ -12,7 +12,7 @@ from daicho.storage import keys
 from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.protocols import QueriesItems
 from daicho.storage.requests import Query
-from daicho.stream.changes import RecordChanges
+from daicho.stream.changes import RecordChanges, list_repaired
 from daicho.stream.records import get_entity
 
 _READ = ("PK", "SK", "seq", "ttl", "GSI2PK")
@@ -36,11 +36,6 @@ def list_stored_rows(store: QueriesItems, key: ItemKey, entities: Iterable[str])
             continue  # no code derives anything of such a key
         for page in store.query_pages(Query(partition, consistent=True, attributes=_READ)):
             yield from page.items
-
-
-def list_repaired(batch: Iterable[RecordChanges]) -> frozenset[ItemKey]:
-    """The base items of which a batch has a repair."""
-    return frozenset(changes.record.key for changes in batch if changes.is_repair)
 
 
 def read_repaired(

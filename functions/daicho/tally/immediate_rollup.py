@@ -37,8 +37,6 @@ class ImmediateRollup:
 
         Their slots were just written, so a total that is not written here loses nothing.
         """
-        if not self.ledger.immediate_aggregates:
-            return
         asking = [tally for tally in dict.fromkeys(tallies) if self._rolls_up_immediately(tally)]
         until = max(retry_budget.reserve, retry_budget.remaining() - MAX_SECONDS)
         # A batch must not end in it.

@@ -149,6 +149,10 @@ class Endpoint:
         return self.operation.body
 
     @cached_property
+    def _max_body_bytes(self) -> int:
+        return min(self.operation.max_body_bytes, self._bounds.body_bytes)
+
+    @cached_property
     def _has_numbers(self) -> bool:
         """Whether bodies may have numbers that are compared with what was sent."""
         return has_decimals(self._body_model, (), (Decimal, float))
@@ -157,17 +161,16 @@ class Endpoint:
         self, request: HttpRequest, failures: list[Mapping[str, Any]]
     ) -> BaseModel | None:
         """Parse the body without type coercion; refuse fields that the model does not have."""
-        text, model, bounds = request.body, self._body_model, self._bounds
-        max_bytes = min(self.operation.max_body_bytes, bounds.body_bytes)
+        text, model, max_bytes = request.body, self._body_model, self._max_body_bytes
         assert model is not None  # noqa: S101  # only an operation with a body reads one
         if not text:
             failures.append(_describe_missing("body"))
             return None
         if len(text) > max_bytes or len(text.encode()) > max_bytes:
             raise HttpError(413, f"a body here has at most {max_bytes} bytes")
-        if (count := count_values(text)) > bounds.json_values:
+        if (count := count_values(text)) > (limit := self._bounds.json_values):
             detail = f"the body has {count:,} members and elements"
-            raise ExceedsBounds(detail, "json_values", bounds.json_values, "body")
+            raise ExceedsBounds(detail, "json_values", limit, "body")
         try:
             written = parse_exactly(text)
             # A root model has no field names to check.

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from annotated_types import MaxLen, MinLen
 from pydantic import WithJsonSchema
 
+from daicho.declare.entity import HasVersion, find_tag
 from daicho.errors import PreconditionFailed, UnreadableError
 from daicho.web.http.operation import Parameter
 from daicho.web.http.problems import HttpError
@@ -131,20 +132,6 @@ def _parse_tags(header: str, name: str) -> list[tuple[str, str]]:
         message = 'must be an ETag in double quotes, as in "3", or *'
         raise HttpError(400, f"{name} {message}", [(name, message)])
     return [(match[1] or "", match[2]) for match in _TAG.finditer(header)]
-
-
-class HasVersion(Protocol):
-    """An object with a version."""
-
-    @property
-    def version(self) -> int:
-        """Each change raises it."""
-
-
-def find_tag(item: HasVersion) -> int | str:
-    """What the ETag of an item names: its version, or the digest of a stored item without one."""
-    tag: int | str = getattr(item, "_digest", item.version)
-    return tag
 
 
 def resolve_tag(

@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from daicho.declare.entity import Entity
+from daicho.declare.entity import Entity, HasVersion, find_tag
 from daicho.declare.queries import ItemRef, ListQuery
 from daicho.declare.results import UnreadableItem
 from daicho.errors import BadCursor
 from daicho.web.http import item_json
 from daicho.web.http.operation import Call, Reply
-from daicho.web.http.preconditions import IF_NONE_MATCH, HasVersion, find_tag, matches_any
+from daicho.web.http.preconditions import IF_NONE_MATCH, matches_any
 from daicho.web.http.shared_parameters import FIELDS
 from daicho.web.schema import models
 
