@@ -4,7 +4,7 @@ First it records which functions each test enters (once for a commit). Then it p
 after another, and runs the tests that enter its function, the shortest first, until one fails:
 in a forked process, or over a copy of the library where the tests use the function before they
 run. Schedules are those of the profiles of the fault's rule. A run that takes too long has found
-nothing.
+nothing. Integration tests take the longest, so they try only what no other suite finds.
 
 Results are kept in `.local/fault-matrix`, so that the command resumes where it was stopped.
 ``--write`` writes the table of docs/benchmarks/fault-matrix.md. The exit status is 1 if a fault is
@@ -49,6 +49,7 @@ TEST_SUITES: Mapping[str, Sequence[str]] = {
 }
 """The suites of tests by their folders; `SCHEDULES` are no tests."""
 SUITES = ("unit", "property", SCHEDULES, "golden", "integration")
+"""The last one is tried only with what no other finds."""
 MAX_SCHEDULES = 1_000
 MAX_SECONDS = 120
 """The time of one suite with one fault."""
@@ -274,6 +275,14 @@ def write_page(table: str, commit: str) -> None:
     PAGE.write_text(f"{head}{BEGIN}\n\n{dated}\n\n{END}{tail}", "utf-8")
 
 
+def choose_faults(faults: Sequence[Fault], suite: str, results: Results) -> list[Fault]:
+    """What a suite tries: no schedule searches, and the last suite tries what no other finds."""
+    if suite == SUITES[-1]:
+        found = {name for (name, _), finding in results.findings.items() if finding.found_by}
+        return [fault for fault in faults if fault.name not in found]
+    return [fault for fault in faults if fault.rule or suite != SCHEDULES]
+
+
 def read_commit() -> str:
     """The first digits of the commit that is checked out."""
     command = ["git", "rev-parse", "--short=8", "HEAD"]
@@ -304,8 +313,7 @@ def main(arguments: Sequence[str]) -> int:
     ]
     results = Results(folder)
     for suite in options.suite or SUITES:
-        some = faults if suite in TEST_SUITES else [fault for fault in faults if fault.rule]
-        find_in_suite(some, suite, folder, results, console)
+        find_in_suite(choose_faults(faults, suite, results), suite, folder, results, console)
     table = render_tables(faults, results.findings)
     console.print(table, markup=False, soft_wrap=True)
     if options.write:
