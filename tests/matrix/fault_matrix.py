@@ -7,8 +7,8 @@ run. Schedules are those of the profiles of the fault's rule. A run that takes t
 nothing. Integration tests take the longest, so they try only what no other suite finds.
 
 Results are kept in `.local/fault-matrix`, so that the command resumes where it was stopped.
-``--write`` writes the table of docs/benchmarks/fault-matrix.md. The exit status is 1 if a fault is
-found by no suite.
+``--write`` writes the table of docs/benchmarks/mutation-check.md. The exit status is 1 if no suite
+finds a fault.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ MAX_SECONDS = 120
 MAX_TESTS = 400
 """The shortest tests of a suite that are run with a fault."""
 PROCESSES = 2
-PAGE = ROOT / "docs/benchmarks/fault-matrix.md"
+PAGE = ROOT / "docs/benchmarks/mutation-check.md"
+NEVER = "Found by no suite:"
 BEGIN, END = "<!-- table: make fault-matrix -->", "<!-- end of the table -->"
 
 
@@ -237,34 +238,26 @@ def find_in_suite(
         pool.shutdown()
 
 
-def render_tables(faults: Sequence[Fault], findings: Mapping[tuple[str, str], Finding]) -> str:
-    """The table of the page: what each suite finds, by rule, and the faults of one suite alone."""
-    by_rule: defaultdict[str, list[Fault]] = defaultdict(list)
-    for fault in faults:
-        by_rule[fault.rule or "search"].append(fault)
-
-    def count(some: Iterable[Fault], suite: str) -> str:
-        tried = [findings[f.name, suite] for f in some if (f.name, suite) in findings]
-        found = [each.seconds for each in tried if each.found_by]
-        median = f" ({statistics.median(found):.1f} s)" if found else ""
-        return f"{len(found)}{median}" if tried else "-"
-
-    def name_finders(fault: Fault) -> list[str]:
-        return [
-            suite
-            for suite in SUITES
-            if (found := findings.get((fault.name, suite))) and found.found_by
-        ]
-
-    rows = [f"| rule | faults | {' | '.join(SUITES)} |", f"|---|--:|{'--:|' * len(SUITES)}"]
-    for rule, some in [*by_rule.items(), ("all", list(faults))]:
-        counts = " | ".join(count(some, suite) for suite in SUITES)
-        rows.append(f"| {rule} | {len(some)} | {counts} |")
-    finders = {fault.name: name_finders(fault) for fault in faults}
-    alone = [f"- {name}: {found[0]}" for name, found in finders.items() if len(found) == 1]
-    never = [f"- {name}" for name, found in finders.items() if not found]
-    parts = ["\n".join(rows), f"Found by one suite alone ({len(alone)}):", "\n".join(alone)]
-    return "\n\n".join([*parts, f"Found by none ({len(never)}):", "\n".join(never) or "-"])
+def render_table(faults: Sequence[Fault], findings: Mapping[tuple[str, str], Finding]) -> str:
+    """The table of the page: what each suite finds, and what it alone finds."""
+    finders: defaultdict[str, list[str]] = defaultdict(list)
+    rows = ["| suite | tried | found | by it alone | median |", "|---|--:|--:|--:|--:|"]
+    tried = {
+        suite: [findings[each.name, suite] for each in faults if (each.name, suite) in findings]
+        for suite in SUITES
+    }
+    for suite, some in tried.items():
+        for each in some:
+            if each.found_by:
+                finders[each.fault].append(suite)
+    alone = [names[0] for names in finders.values() if len(names) == 1]
+    for suite, some in tried.items():
+        found = [each.seconds for each in some if each.found_by]
+        median = f"{statistics.median(found):.1f} s" if found else "-"
+        rows.append(f"| {suite} | {len(some)} | {len(found)} | {alone.count(suite)} | {median} |")
+    never = [fault.name for fault in faults if fault.name not in finders]
+    end = f"{NEVER} {len(never)} of {len(faults)}."
+    return "\n".join([*rows, "", end, *(f"- {name}" for name in never)])
 
 
 def write_page(table: str, commit: str) -> None:
@@ -314,11 +307,11 @@ def main(arguments: Sequence[str]) -> int:
     results = Results(folder)
     for suite in options.suite or SUITES:
         find_in_suite(choose_faults(faults, suite, results), suite, folder, results, console)
-    table = render_tables(faults, results.findings)
+    table = render_table(faults, results.findings)
     console.print(table, markup=False, soft_wrap=True)
     if options.write:
         write_page(table, folder.name)
-    return 1 if "\nFound by none (0):" not in table else 0
+    return 0 if f"{NEVER} 0 " in table else 1
 
 
 if __name__ == "__main__":

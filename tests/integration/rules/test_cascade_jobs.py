@@ -34,7 +34,7 @@ class Deletions:
     def __init__(self, served: Served) -> None:
         self.served, self.machine = served, Machine()
         api = served.build_api(self.make_dependencies(served.table), **BOUNDS)
-        self.acme = Client(api, "acme", ADMIN)
+        self.api, self.acme = api, Client(api, "acme", ADMIN)
         self.environment = environment(
             served.table.name, DOMAIN_PACKAGE=DOMAIN_PACKAGE, SETTLE_SECONDS="1", SCAN_UNITS="1000"
         )
@@ -113,6 +113,19 @@ def refuse_deletions(patch: pytest.MonkeyPatch, error: Exception) -> None:
         raise error
 
     patch.setattr(Book, "delete", refuse)
+
+
+def test_who_asked_for_a_job_reads_it_and_others_do_not(deletions: Deletions, few: None) -> None:
+    deletions.create_group(5)
+    members = {name: Client(deletions.api, "acme", {"sub": name}) for name in ("bob", "eve")}
+    path = members["bob"]("DELETE", "/groups/g").headers["Location"]
+    assert members["bob"].good("GET", path)["asked_by"] == "bob"
+    assert deletions.acme.good("GET", path)["asked_by"] == "bob", "an administrator reads all"
+    unknown = members["eve"]("GET", "/jobs/01KAKZ0C7SJ7W9V0E3M4N5P6Q7")
+    refused = members["eve"]("GET", path)
+    assert (refused.status, unknown.status) == (404, 404)
+    assert refused.json["type"] == unknown.json["type"]
+    assert members["bob"]("GET", "/jobs").status == 403
 
 
 def test_a_request_within_its_bounds_starts_a_job_for_the_rest(deletions: Deletions) -> None:

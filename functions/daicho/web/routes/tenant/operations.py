@@ -1,8 +1,8 @@
 """The routes of a whole tenant: its deletion, its jobs, its limits, and its archive.
 
 These routes are mounted next to those of the domains. Those but the limits are for the tenant's
-administrator. Deletion, jobs and limits stay open when all other routes answer that the tenant is
-closed.
+administrator, but whoever asked for a job may read it. Deletion, jobs and limits stay open when all
+other routes answer that the tenant is closed.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from daicho.declare.registry import Daicho
+from daicho.declare.rules.roles import OWNER
+from daicho.errors import NotFound
 from daicho.query.paging import CursorBinding, CursorPosition
-from daicho.tenants.deletion_job import Archive
+from daicho.tenants.deletion_job import Archive, DeletionJob
+from daicho.tenants.tenant_jobs import AnyJob
 from daicho.web.http.operation import Call, Operation, Parameter, QueryVariant, Reply
 from daicho.web.http.shared_parameters import PAGING
 from daicho.web.routes.tenant import archive
@@ -51,7 +54,8 @@ def build_admin_operations(daicho: Daicho) -> list[Operation]:
         optional=(ARCHIVE,),
         roles=(ADMIN,),
     )
-    show = QueryVariant("Job.GET", "Show the progress of a job", _show, AnyJobView, roles=(ADMIN,))
+    readers = (OWNER, ADMIN)
+    show = QueryVariant("Job.GET", "Show the progress of a job", _show, AnyJobView, access=readers)
     listed = QueryVariant(
         "Job.list", "List the jobs, newest first", _list, JobPage, optional=PAGING, roles=(ADMIN,)
     )
@@ -72,8 +76,19 @@ def _delete(call: Call) -> Reply:
 
 
 def _show(call: Call) -> Reply:
-    job = _get_session(call).jobs.get(call.values["id"])
+    session, id = _get_session(call), call.values["id"]
+    job = session.jobs.get(id)
+    if not _may_read(session, job):
+        raise NotFound(f"no job {id}")
     return Reply(200, build_any_view(job).model_dump_json())
+
+
+def _may_read(session: TenantSession, job: AnyJob) -> bool:
+    """Whether the caller is an administrator, or has asked for the job."""
+    caller = session.access.caller
+    if caller is None or caller.has_role(ADMIN):
+        return True
+    return not isinstance(job, DeletionJob) and job.asked_by == session.subject
 
 
 def _list(call: Call) -> Reply:
