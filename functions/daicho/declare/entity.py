@@ -211,7 +211,7 @@ class HasVersion(Protocol):
 
 
 def find_tag(item: HasVersion) -> int | str:
-    """What tells a state of an item from others: its version, or a stored item's digest.
+    """What identifies a state of an item: its version, or the digest of a stored item.
 
     Only a stored item without a version, which something else has written, has a digest.
     """
