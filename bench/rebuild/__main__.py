@@ -1,7 +1,7 @@
 """``make bench-rebuild``: what a rebuild answers, beside its targets.
 
-The real handlers run over Dynoxide and its stream, each in a process of its own. The exit status is
-1 if a target is missed.
+The handlers of projector and rollup run in one process over Dynoxide and its stream, and the steps
+of the rebuild in another one. The exit status is 1 if a target is missed.
 """
 
 from __future__ import annotations

@@ -108,14 +108,16 @@ class LimitCheck:
         except ReservedValueError:
             self.impossible.add(image)
             return
+        own, is_taken = get_key(image), False
         for key in reserved:
             digest = hashlib.blake2b(key.pk.encode(), digest_size=16).digest()
-            owner = self._owners.setdefault(digest, get_key(image))
-            if owner != get_key(image):
-                self.taken.count += 1
-                pair = [key for key in (owner, get_key(image)) if key not in self.taken.keys]
+            owner = self._owners.setdefault(digest, own)
+            if owner != own:
+                is_taken = True
+                pair = [key for key in (owner, own) if key not in self.taken.keys]
                 if len(self.taken.keys) + len(pair) <= MAX_NAMED:
                     self.taken.keys += pair
+        self.taken.count += is_taken
 
 
 SAMPLE_ITEMS = 1_000

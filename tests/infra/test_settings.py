@@ -10,6 +10,7 @@ from daicho.cdk import STAGES, CognitoPool, Machine, OwnIssuer, Settings
 from daicho.cdk.context_options import NO_TOPIC
 from daicho.errors import SettingsError
 from daicho.runtime.settings import MIN_FILTER_SPREAD_S
+from daicho.runtime.settings import Settings as FunctionSettings
 from tests.infra.synthesis import TOPIC, synthesise
 from tests.support.how_to_page import HowToPage
 from tests.support.repository import ROOT
@@ -352,3 +353,8 @@ def test_the_settings_of_the_page_about_sign_in_are_accepted() -> None:
     assert isinstance(issuer, OwnIssuer)
     assert isinstance(pool, CognitoPool)
     assert [machine.name for machine in pool.machines] == ["billing", "report"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_functions_accept_each_stage(stage: str) -> None:
+    assert FunctionSettings.parse({"TABLE_NAME": "t", "STAGE": stage}).stage == stage

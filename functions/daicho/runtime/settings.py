@@ -14,7 +14,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.runtime.tenant_limits import TenantLimits
 from daicho.runtime.token_claims import COGNITO_CLAIMS, ClaimNames
 
-Stage = Literal["local", "dev", "prod"]
+Stage = Literal["local", "dev", "trial", "prod"]
 MAX_DIRTY_SHARDS = 256
 CODE = Path(__file__).parents[2]
 """The folder with the package `daicho`: in a function, the root of its code."""

@@ -123,8 +123,8 @@ FORGET = Grants(
 # It may Scan: nothing else shows all that is a tenant's, or of an older generation. It cuts a
 # tenant's records out of what was set aside, in every version of it. It reads the archive for
 # aggregates that count expired items. It deletes items as the API does. A transaction is granted by
-# what is in it: it touches an item and writes its copy, or deletes a copy that is left. What a
-# verification reads it keeps beside the journal.
+# what is in it: it touches an item and its reservations. What a verification reads it keeps beside
+# the journal.
 _OF_VERSIONS = ("GetObject", "GetObjectVersion", *REMOVE_VERSIONS)
 JOBS = Grants(
     table=(
