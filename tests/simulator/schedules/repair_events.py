@@ -6,6 +6,7 @@ has to mend all of it, whatever happens to its steps.
 
 from __future__ import annotations
 
+import datetime as dt
 from contextlib import AbstractContextManager
 from typing import Any
 from unittest import mock
@@ -76,6 +77,7 @@ class RepairEvents(EventOwner):
         self._damaged: set[ItemKey] = set()
         self._renumbered: set[ItemKey] = set()
         self._complete: set[str] = set()
+        self._poisoned_since: dict[ItemKey, dt.datetime] = {}
         self._wrong: list[str] = []
         parts.deployment.observers.append(self._note_change)
         ledger, table = self._deployment.entities.ledger, self._deployment.open_table()
@@ -98,10 +100,15 @@ class RepairEvents(EventOwner):
         """
         if (old is None or new is None) and key in self._damaged:
             self._is_unmended = True
-        process = get_running_process()
+        process, now = get_running_process(), self._deployment.clock.now()
         kind = (new or {}).get(MARK, {}).get("S", "").partition(":")[0]
-        is_old = process is not None and process.code_version == OLD_CODE
-        if is_old and kind == POISON_FOR_OLD_CODE and is_repair(old, new):
+        if kind != POISON_FOR_OLD_CODE:
+            self._poisoned_since.pop(key, None)
+            return
+        since = self._poisoned_since.setdefault(key, now)
+        if process is None or process.code_version != OLD_CODE or not is_repair(old, new):
+            return
+        if since < process.began:  # otherwise the run may have read the item before
             self._wrong.append(f"touched, but its record is set aside: {key}")
 
     # --- Events ------------------------------------------------------------------------------
