@@ -66,6 +66,10 @@ class MoveBackEvents(EventOwner):
         self._salt, self._runs = "", 0
         self._is_whole = self._is_torn = False
         self._highest: dict[tuple[ItemKey, str], int] = {}
+        self._started: list[SimulatedProcess] = []
+        self._raced: set[SimulatedProcess] = set()
+        """The runs that were under way beside another one."""
+        self._raced_lives: set[tuple[ItemKey, str]] = set()
         self._wrong: list[str] = []
         self._unread: dict[ItemKey, Image] = {}
         parts.deployment.observers.append(self._check_write)
@@ -248,7 +252,11 @@ class MoveBackEvents(EventOwner):
             if reports is not None:
                 reports.append(report)
 
-        return self._processes.start(RESTORE, work)
+        process = self._processes.start(RESTORE, work)
+        others = [each for each in self._started if not each.finished]
+        self._raced.update((*others, process) if others else ())
+        self._started.append(process)
+        return process
 
     def _deliver(self) -> None:
         for ready in self._lambda.list_ready_shards():
@@ -282,8 +290,10 @@ class MoveBackEvents(EventOwner):
         mark = new.get("_restored", {}).get("M", {})
         is_row = mark.get("version") == new["version"]
         returns = old is None or old["created_at"] != new["created_at"]
-        # Only the lease of the command keeps two runs from returning one life within seconds.
-        is_raced = returns and self._processes.count(RESTORE) > 1
+        # Only the lease of the command keeps two runs from returning one life.
+        is_raced = returns and process in self._raced
+        if is_raced:
+            self._raced_lives.add(life)
         if number <= highest and not is_row and not is_raced:
             self._wrong.append(f"{key} gets version {new['version']} after {highest}")
         if new["gen"] != {"N": str(ledger.current_generation(entity).number)}:
@@ -291,7 +301,7 @@ class MoveBackEvents(EventOwner):
         if not returns:
             return
         self._fault_counts["life returned"] += 1
-        if entity in ledger.archived_types:
+        if entity in ledger.archived_types and life not in self._raced_lives:
             restored = find_restored_rows(self._deployment.stream)
             rows = [
                 each.row
