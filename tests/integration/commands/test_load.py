@@ -1,4 +1,4 @@
-"""The command `daicho load`: rows put aside, interleaving, and going on after a cut."""
+"""The command `daicho load`: rows put aside, copied and unique values, and going on after a cut."""
 
 from __future__ import annotations
 
@@ -14,18 +14,23 @@ from typer.testing import CliRunner
 from daicho.errors import TenantClosed, UnprocessedError
 from daicho.layout.backfill_state import BackfillState
 from daicho.layout.tenant_items import build_closed_mark_key
+from daicho.plan.lockfile import write_lock_file
 from daicho.runtime.rate_limit import RateLimiter
 from daicho.storage.attributes import Image
 from daicho.storage.requests import to_key_image
 from daicho.storage.table import Table
 from daicho_cli.load.checkpoint import open_checkpoint, render_checkpoint_path
-from daicho_cli.load.loader import Loader
+from daicho_cli.load.loader import Loader, read_rejected
 from daicho_cli.load.rows import RowPreparer
 from daicho_cli.load.writers import BatchWriter, interleave_by_partition
 from daicho_cli.main import app
+from tests.support.account_domains.accounts import Account
 from tests.support.derived_state import items_of
-from tests.support.sample_domains.music import Artist, Song
+from tests.support.repository import ROOT
+from tests.support.sample_domains.music import Artist, Download, Song
 from tests.support.sample_project import LEDGER
+from tests.support.unique_accounts import DOMAIN_PACKAGE, Accounts
+from tests.support.unique_accounts import LEDGER as ACCOUNT_LEDGER
 
 NOON = "2026-11-21T12:00:00.000000Z"
 Run = Callable[..., Any]
@@ -261,3 +266,71 @@ def test_rows_are_not_loaded_with_an_older_lock_file_than_the_stage_has(
     assert done.exit_code == 1
     assert "take the lock file that was deployed" in done.output.replace("\n", " ")
     assert [each for each in items_of(dynamodb, table_name) if "type" in each] == []
+
+
+def test_what_is_copied_is_read_once(
+    dynamodb: DynamoDBClient, table_name: str, tmp_path: Path
+) -> None:
+    reads: list[Any] = []
+
+    class Counting(Table):
+        def get(self, key: Any, *, consistent: bool = False, **_: Any) -> Image | None:
+            reads.append(key)
+            return super().get(key, consistent=consistent)
+
+    table = Counting(dynamodb, table_name)
+    songs = [{"id": f"s{n}", "title": "t", "artist": f"a{n}", "released": 1} for n in range(3)]
+    loader(table, written(tmp_path / "songs.ndjson", songs), Song).run()
+    at = "2026-01-01T00:00:00Z"
+    rows: list[Any] = [{"song": f"s{n % 4}", "id": str(n), "at": at} for n in range(40)]
+    rows.append({"song": "s1", "id": "copied", "at": at, "artist": "mine"})
+    rows.append({"song": "s1", "id": "now"})
+    state = loader(table, written(tmp_path / "d.ndjson", rows), Download).run()
+    assert (state.loaded, state.rejected) == (32, 10)
+    assert len([key for key in reads if key != build_closed_mark_key("acme")]) == 4
+    found = stored(dynamodb, table_name)
+    assert found["1"]["artist"] == {"S": "a1"}
+    assert found["copied"]["artist"] == {"S": "mine"}  # as an export of another time has it
+    assert found["now"]["at"] == {"S": NOON}
+    aside = (tmp_path / "d.ndjson.rejected.ndjson").read_text().splitlines()
+    assert {json.loads(line)["error"]["field"] for line in aside} == {"song"}
+
+
+@pytest.fixture
+def accounts(dynamodb: DynamoDBClient, table_name: str) -> Accounts:
+    return Accounts(dynamodb, table_name)
+
+
+@pytest.fixture
+def load(dynamo: str, table_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Load rows into this test's table, by a project whose domains have unique values."""
+    configuration = f'[tool.daicho]\nname = "A"\nsource = "{ROOT}"\ndomains = "{DOMAIN_PACKAGE}"\n'
+    (tmp_path / "pyproject.toml").write_text(configuration, "utf-8")
+    write_lock_file(ACCOUNT_LEDGER, tmp_path / "generations.json")
+    monkeypatch.chdir(tmp_path)
+
+    def run(rows: list[dict[str, Any]], *more: str) -> Any:
+        file = written(tmp_path / "rows.ndjson", rows)
+        where = ["--tenant", "one", "--table", table_name, "--endpoint", dynamo]
+        return CliRunner().invoke(app, ["load", "Account", str(file), *where, *more])
+
+    return run
+
+
+def test_rows_with_a_value_that_is_taken_are_refused(
+    load: Run, accounts: Accounts, tmp_path: Path
+) -> None:
+    accounts.book().create(Account(id="there", email="there@x"))
+    rows = [{"id": str(number), "email": f"{number}@x"} for number in range(60)]
+    rows += [{"id": "twin", "email": "7@X"}, {"id": "late", "email": "THERE@x"}]
+    rows += [{"id": "long", "handle": "x" * 3000}]
+    result = load(rows)
+    assert result.exit_code == 3, result.output
+    assert "60 items loaded, 3 rejected" in result.output
+    assert "line 61: email: another Account has this value of email" in result.output
+    rejected = {
+        each["line"]: each["error"]["field"]
+        for each in read_rejected(tmp_path / "rows.ndjson.rejected.ndjson")
+    }
+    assert rejected == {61: "email", 62: "email", 63: "handle"}
+    assert accounts.check().items == 61

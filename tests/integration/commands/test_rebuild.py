@@ -1,4 +1,4 @@
-"""The command `daicho rebuild` on a table: what it would do, and how it changes a job."""
+"""The command `daicho rebuild` on a table: what it would cost, and how it changes a job."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from daicho.jobs.lease import JobStore
 from daicho.rebuild.job import RebuildJob
-from daicho.rebuild.requests import find_job
+from daicho.rebuild.repair_job import RepairJob, find_repair
+from daicho.rebuild.requests import find_job, request_rebuild
+from daicho.runtime.clock import utc_now
 from daicho.storage.table import Table
 from daicho_cli import aws
 from daicho_cli.main import app
@@ -98,3 +101,99 @@ def test_a_rebuild_is_started_changed_paused_and_resumed(
     assert (resumed.state, resumed.rate) == ("running", 900)
     assert [each["job"] for each in started] == [first.id, resumed.id]
     assert json.loads(run("--status", "--json").stdout)["state"] == "running"
+
+
+def join_lines(text: str) -> str:
+    """The output without the breaks of its lines."""
+    return " ".join(text.split())
+
+
+def read_run(table: Table) -> RepairJob:
+    job = find_repair(table)
+    assert job is not None
+    return job
+
+
+def save(table: Table, job: RepairJob, **values: Any) -> None:
+    for name, value in values.items():
+        setattr(job, name, value)
+    JobStore(table, utc_now).save(job)
+
+
+def test_a_run_is_started_changed_paused_and_resumed(
+    run: Run, table: Table, started: list[Mapping[str, Any]]
+) -> None:
+    assert "no rebuild is running" in run("--again", "--pause").output
+    assert "there is no run to resume" in run("--again", "--resume").output
+    assert run("--again", "--no-wait", "--rate", "200").exit_code == 1
+    first = read_run(table)
+    assert (first.targets, first.tenant, first.rate) == ({"User": 2}, "", 200)
+    run("--again", "--no-wait", "--rate", "900")
+    assert (read_run(table).id, read_run(table).rate) == (first.id, 900)
+    status = run("--again", "--status").stdout
+    assert "again User: running · touches · 0 items touched" in status
+    assert "again User: paused" in run("--again", "--pause").stdout
+    run("--again", "--no-wait")
+    second = read_run(table)
+    run("--again", "--no-wait", "--resume")
+    third = read_run(table)
+    assert len({first.id, second.id, third.id}) == 3
+    assert first.run == second.run == third.run
+    assert [each["job"] for each in started] == [
+        f"repair-{each.id}" for each in (first, second, third)
+    ]
+    save(table, third, state="succeeded", left={"t#User#9 -": "KeyError: 'S'"})
+    result = run("--again", "--status")
+    assert result.exit_code == 0
+    assert "complete · 0 items touched, 1 left out" in result.stdout
+    assert "  t#User#9 -: KeyError: 'S'" in result.stdout
+    assert json.loads(run("--again", "--status", "--json").stdout)["run"] == third.run
+    run("--again", "--no-wait", "--tenant", "t")
+    assert read_run(table).run != first.run
+
+
+def test_one_run_at_a_time_and_none_beside_a_rebuild(
+    run: Run, table: Table, started: list[Mapping[str, Any]]
+) -> None:
+    run("--again", "--no-wait", "--tenant", "t")
+    result = run("--again", "--no-wait")
+    assert result.exit_code == 2
+    assert "another run is running, for User of tenant t" in join_lines(result.output)
+    save(table, read_run(table), state="failed")
+    assert run("--again", "--no-wait").exit_code == 1
+    save(table, read_run(table), state="succeeded")
+    request_rebuild(table, {"User": 2}, utc_now(), rate=1.0)
+    result = run("--again", "--no-wait")
+    assert result.exit_code == 2
+    assert "a rebuild is running, and has priority" in join_lines(result.output)
+    assert len(started) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--entity", "User"), "--entity and --tenant are options of --again"),
+        (("--again", "--without"), "--without is no option of it"),
+        (("--again", "--entity", "Usr"), "Usr is no entity that derives anything. These do: User"),
+    ],
+)
+def test_options_without_a_meaning_change_nothing(
+    run: Run, table: Table, options: tuple[str, ...], message: str
+) -> None:
+    result = run(*options, "--no-wait")
+    assert result.exit_code == 2
+    assert message in join_lines(result.output)
+    assert find_repair(table) is None
+
+
+def test_a_dry_run_prices_all_rows_of_all_items(run: Run, table: Table) -> None:
+    result = run("--again", "--dry-run", "--scan", "--yes")
+    assert result.exit_code == 0, result.output
+    assert "User  again\n" in result.stdout
+    text = join_lines(result.stdout)
+    assert "rebuild of newest, search: 30 items: ~30 write units of touches, ~" in text
+    assert "of aggregates" not in text
+    assert "Nothing was written." in text
+    assert find_repair(table) is None
+    sampled = run("--again", "--dry-run", "--tenant", "nobody").stdout
+    assert "0 items" in sampled

@@ -1,16 +1,26 @@
-"""Traffic files, checked by the declared entities."""
+"""Traffic files, checked by the declared entities, and the traffic of a project without one."""
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from daicho.plan import Ledger
+from daicho_cli.cost.bill import compute_bill
 from daicho_cli.cost.estimate import estimate_units
+from daicho_cli.cost.prices import load_prices
 from daicho_cli.cost.traffic import TrafficError, TransactionTraffic, parse_traffic
-from daicho_cli.cost.traffic_file import build_default_traffic, read_traffic, select_declared
+from daicho_cli.cost.traffic_file import (
+    build_default_traffic,
+    complete_traffic,
+    read_traffic,
+    render_traffic_file,
+    select_declared,
+)
+from daicho_cli.cost.writes import describe_entities
 from tests.unit.daicho_cli.cost.shop import LEDGER, SHOP
 
 
@@ -51,3 +61,18 @@ def test_lists_figures_and_entities_that_are_not_declared_are_left_out() -> None
     assert selected.transactions[0].creates == {"Sale": 1}
     assert selected.transactions[0].deletes == {}
     assert any(line.units.write for line in estimate_units(older, selected).lines)
+
+
+def test_it_can_be_estimated_and_so_can_the_file_that_is_written() -> None:
+    data = build_default_traffic(SHOP, LEDGER)
+    text = render_traffic_file(data, "traffic.toml")
+    assert text.startswith("# What one month of traffic looks like: `daicho cost traffic.toml`")
+    assert tomllib.loads(text) == data
+    traffic = complete_traffic(parse_traffic(tomllib.loads(text)), SHOP.entities)
+    shapes = describe_entities(SHOP.entities, LEDGER)
+    bill = compute_bill(LEDGER, traffic, load_prices(), shapes)
+    assert {line.entity for line in bill.estimate.lines} == {
+        "Product", "Sale", "Like", "Page", "stack",
+    }  # fmt: skip
+    declarations = {line.declaration for line in bill.estimate.lines}
+    assert {"search", "on_shelf", "revenue", "count", "likes"} <= declarations

@@ -1,4 +1,4 @@
-"""Units of writing items, as the pages of the declarations state them."""
+"""Units of writes, as the pages of the declarations state them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ from typing import Any
 
 import pytest
 
-from daicho.plan import Generation, UniquePlan
+from daicho import Domain, Entity, Key, StoredObject, copied, field, ref, stored_object, uid
+from daicho.declare.registry import Daicho
+from daicho.plan import Generation, Ledger, UniquePlan
 from daicho_cli.cost.examples import ItemEvent, list_events
 from daicho_cli.cost.traffic import Assumptions, ChangeTraffic, EntityTraffic, Traffic
 from daicho_cli.cost.units import Units
-from daicho_cli.cost.writes import EntityShape, estimate_item_write, estimate_section_change
+from daicho_cli.cost.writes import (
+    EntityShape,
+    describe_entities,
+    estimate_item_write,
+    estimate_section_change,
+)
 from tests.unit.daicho_cli.cost.plans import VALUES, WEEK, generation
 
 PLAIN = EntityShape()
@@ -120,3 +127,31 @@ def test_an_item_with_an_object_is_removed_with_a_mark_that_the_sweep_removes() 
     shape = EntityShape(object_fields=("image",))
     assert estimate(generation("Photo"), shape, deletes=1) == Units(1 + 2, 2 + 3 + 2)
     assert estimate(generation("Photo"), shape, creates=1) == Units(0, 1)
+
+
+class Poll(Entity):
+    """A poll."""
+
+    id: str = uid()
+    shards: int = field(frozen=True)
+
+    key = Key(id)
+
+
+class Ballot(Entity):
+    """A ballot, whose place depends on its poll."""
+
+    poll: str = ref(Poll)
+    voter: str = field()
+    shards: int = copied(poll, Poll.shards)
+    image: StoredObject = stored_object(max_bytes=10, types=("image/png",))
+
+    key = Key(poll, voter, shards=shards)
+
+
+def test_a_key_that_depends_on_another_item_is_seen_and_so_are_objects() -> None:
+    polls = Daicho(Domain("polls", Poll, Ballot))
+    shapes = describe_entities(polls.entities, polls.append_generations(Ledger()))
+    ballot = EntityShape(copied={"shards": True}, keyed=True, object_fields=("image",))
+    assert shapes["Ballot"] == ballot
+    assert not shapes["Poll"].keyed
