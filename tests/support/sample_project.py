@@ -44,12 +44,16 @@ def write_project(folder: Path) -> Path:
     return folder
 
 
-def describe_stack(folder: Path, table: str, endpoint: str) -> Path:
-    """Write the file that describes a local stack with this table; returns its path."""
+def describe_stack(folder: Path, table: str, endpoint: str, **more: str) -> Path:
+    """Write the file that describes a local stack with this table; returns its path.
+
+    ``more``: other values of the file.
+    """
     stack = folder / "stack.json"
     described = {
         **{"table": table, "endpoint": endpoint, "region": "us-east-1"},
         "job_machine": "arn:aws:states:::jobs",
+        **more,
     }
     stack.write_text(json.dumps(described), "utf-8")
     return stack

@@ -67,9 +67,7 @@ def calls(table: Table, monkeypatch: pytest.MonkeyPatch) -> Calls:
 
 @pytest.fixture
 def run(project: Path, dynamo: str, table_name: str) -> Run:
-    stack = describe_stack(project, table_name, dynamo)
-    described = json.loads(stack.read_text("utf-8"))
-    stack.write_text(json.dumps({**described, "bucket": "archive", "failures": "failures"}))
+    stack = describe_stack(project, table_name, dynamo, bucket="archive", failures="failures")
 
     def call(*options: str) -> Result:
         given = [*options[:1], "--stack", str(stack), *options[1:]]

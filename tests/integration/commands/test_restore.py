@@ -33,6 +33,7 @@ from tests.support.planned_project import (
     render_module,
     write_users,
 )
+from tests.support.sample_project import describe_stack
 
 Run = Callable[..., Result]
 AT = dt.datetime(2026, 11, 21, 9, 30, tzinfo=dt.UTC)
@@ -50,12 +51,7 @@ def run(
     apply_update(table, build_deployed_update("1", utc_now()))
     write_users(table, project.ledger, [{"name": "Ada", "email": "a@b.c", "country": "uk"}] * 3)
     monkeypatch.chdir(root)
-    stack = root / "stack.json"
-    described = {
-        **{"table": table_name, "endpoint": dynamo, "region": "us-east-1"},
-        **{"bucket": "archive", "failures": "failures"},
-    }
-    stack.write_text(json.dumps(described), "utf-8")
+    stack = describe_stack(root, table_name, dynamo, bucket="archive", failures="failures")
 
     def call(*options: str) -> Result:
         given = ["restore", "--stack", str(stack), *options]

@@ -43,12 +43,15 @@ class Story:
 
     def __init__(self, project: Path, endpoint: str, dynamodb: Any, table: Table) -> None:
         self.dynamodb, self.table, self.name = dynamodb, table, f"{table.name}-restored"
-        self.stack = describe_stack(project, table.name, endpoint)
-        described = json.loads(self.stack.read_text("utf-8"))
-        self.stack.write_text(json.dumps({**described, "failures": "failed", "bucket": "archive"}))
+        self.project, self.endpoint = project, endpoint
+        self.stack = self.describe_stack(table.name)
         self.inputs: list[dict[str, Any]] = []
         self.started: list[str] = []
         self.status = "UPDATE_COMPLETE"
+
+    def describe_stack(self, table: str) -> Path:
+        buckets = {"failures": "failed", "bucket": "archive"}
+        return describe_stack(self.project, table, self.endpoint, **buckets)
 
     def start(self, name: str, _given: Any) -> None:
         self.started.append(name)
@@ -172,8 +175,7 @@ def test_tenants_that_were_closed_since_are_closed_again(
     assert restored.get(build_closed_mark_key("acme")) is None
     assert story.started == []
     # The stage has the table by now: the recovery starts the deletions, and ends with TTL on.
-    described = json.loads(story.stack.read_text("utf-8"))
-    story.stack.write_text(json.dumps({**described, "table": story.name}))
+    story.describe_stack(story.name)
     monkeypatch.setattr(recover, "apply_records", mock.Mock())
     monkeypatch.setattr(aws.LambdaInvoker, "find", lambda *_: None)
     monkeypatch.setattr(recover, "StateMachine", mock.Mock())

@@ -146,10 +146,8 @@ def test_options_without_a_meaning_start_nothing(
     assert find_verification(table) is None
 
 
-def test_a_table_that_does_not_exist_is_a_sentence(run: Run, project: Path) -> None:
-    stack = project / "stack.json"
-    described = json.loads(stack.read_text("utf-8"))
-    stack.write_text(json.dumps({**described, "table": "another"}), "utf-8")
+def test_a_table_that_does_not_exist_is_a_sentence(run: Run, project: Path, dynamo: str) -> None:
+    describe_stack(project, "another", dynamo)
     result = run("--status")
     assert (result.exit_code, "Traceback" in result.output) == (2, False)
     assert "verify could not run" in result.output

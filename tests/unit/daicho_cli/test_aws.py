@@ -15,7 +15,6 @@ from daicho.storage.table import Table
 from daicho_cli import aws as connection
 from daicho_cli.aws import Connection, Stack, StackError, find_stage, read_table_size
 from tests.support.sample_project import write_project
-from tests.support.stack_file import LOCAL
 
 
 def build_error(code: str, message: str = "no") -> ClientError:
@@ -103,7 +102,8 @@ def test_a_stage_without_a_stack_or_a_table_was_never_deployed(
 def test_the_default_is_the_local_stack(file: Path) -> None:
     with pytest.raises(StackError, match="name a --stage"):
         find_stage(file)
-    file.write_text(json.dumps(LOCAL))
+    local = {"endpoint": "http://127.0.0.1:4566", "region": "us-east-1", "table": "local-table"}
+    file.write_text(json.dumps(local))
     stage = find_stage(file)
     assert stage is not None
     assert (stage.table.name, stage.region) == ("local-table", "us-east-1")

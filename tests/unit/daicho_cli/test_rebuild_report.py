@@ -14,14 +14,10 @@ def build_job(**values: object) -> RebuildJob:
     return job
 
 
-def test_a_wait_shows_its_end() -> None:
-    job = build_job(waits="2026-11-23T10:14:05.123456Z")
-    assert describe_job(job).endswith("waits for the last older writers until 10:14:05")
-
-
-def test_the_archive_is_a_phase_of_its_own() -> None:
-    job = build_job(phase="fill", counts={"archived_rows": 1840.0}, reason="why")
-    job.waits = "2026-11-23T10:14:05.123456Z"
+def test_a_wait_shows_its_end_and_the_archive_is_a_phase_of_its_own() -> None:
+    job = build_job(waits="2026-11-23T10:14:05.123456Z", reason="why")
+    assert describe_job(job).endswith("waits for the last older writers until 10:14:05 · why")
+    job.phase, job.counts = "fill", {"archived_rows": 1840.0}
     assert describe_job(job) == (
         "User 2, Sale 3: running · archive · 0 items touched, 1,840 archived rows added · waits "
         "until 10:14:05 · why"

@@ -117,19 +117,13 @@ def found_of(found: Lambda) -> Callable[..., Lambda]:
     return lambda _session, service, **given: found.client(service, **given)
 
 
-def test_with_nothing_set_aside_it_says_so(run: Run) -> None:
-    called, result = run(answers=(NOTHING, NOTHING))
-    assert (result.exit_code, result.stdout) == (0, "0 applied; nothing is left\n")
-    assert called.called == {"local-redrive"}
-    assert [each["action"] for each in called.asked] == ["apply", "list"]
-
-
 def test_a_list_applies_nothing_and_shows_each_record_with_its_error(run: Run) -> None:
     pages = (
         {**NOTHING, "claims": [claim(1)], "finished": False, "cursor": "c"},
         {**NOTHING, "claims": [claim(99, "[bold]late", "uncertain")]},
     )
     called, result = run("--list", answers=pages)
+    assert called.called == {"local-redrive"}
     assert {each["action"] for each in called.asked} == {"list"}
     assert result.exit_code == 1
     for shown in (
@@ -158,7 +152,8 @@ def test_what_could_not_be_decided_is_named_and_is_not_done(run: Run) -> None:
 
 def test_a_stage_is_found_by_the_outputs_of_its_stack(run: Run) -> None:
     called, result = run("--stage", "dev", answers=(NOTHING, NOTHING))
-    assert result.exit_code == 0
+    assert (result.exit_code, result.stdout) == (0, "0 applied; nothing is left\n")
+    assert [each["action"] for each in called.asked] == ["apply", "list"]
     assert called.called == {"Daicho-dev-Redrive"}
     _, result = run("--stage", "prod", answers=())
     assert result.exit_code == 2
@@ -193,16 +188,16 @@ def test_a_dismissal_is_shown_and_confirmed(run: Run) -> None:
     assert called.asked[2]["cursor"] == "dismiss#x#"
 
 
-def test_without_consent_nothing_is_dismissed(run: Run) -> None:
-    called, result = run("--dismiss", "--entity", "Song", answers=(PREVIEW,), text="n\n")
+@pytest.mark.parametrize(
+    ("options", "entity", "item"),
+    [(("--entity", "Song"), "Song", None), (("--item", "t#Song#1", "-"), "", ["t#Song#1", "-"])],
+)
+def test_without_consent_nothing_is_dismissed(
+    run: Run, options: tuple[str, ...], entity: str, item: list[str] | None
+) -> None:
+    called, result = run("--dismiss", *options, answers=(PREVIEW,), text="n\n")
     assert result.exit_code == 1
-    chosen = {"claims": None, "entity": "Song", "item": None}
-    assert called.asked == [{"action": "preview", **chosen}]
-
-
-def test_an_item_is_named_by_its_keys(run: Run) -> None:
-    called, result = run("--dismiss", "--item", "acme#Song#s1", "-", answers=(PREVIEW,), text="n\n")
-    assert (result.exit_code, called.asked[0]["item"]) == (1, ["acme#Song#s1", "-"])
+    assert called.asked == [{"action": "preview", "claims": None, "entity": entity, "item": item}]
 
 
 def test_a_refused_dismissal_is_a_sentence(run: Run) -> None:

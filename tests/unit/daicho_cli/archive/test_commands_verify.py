@@ -36,10 +36,7 @@ def edited(kept: Kept) -> None:
     kept.bucket.overwrite(render_link_name(2), gzip.compress(lines))
 
 
-@pytest.mark.parametrize(
-    ("harm", "kind"),
-    [(removed, "gap"), (edited, "corrupt")],
-)
+@pytest.mark.parametrize(("harm", "kind"), [(removed, "gap"), (edited, "corrupt")])
 def test_each_harm_is_found(made: Commanded, harm: Callable[[Kept], None], kind: str) -> None:
     harm(made.kept)
     result = made.run("verify", *PERIOD)

@@ -26,19 +26,6 @@ def lines_of(data: dict[str, Any]) -> dict[str, Any]:
     return {f"{line.service}: {line.name}": (line.quantity, line.dollars) for line in bill.lines}
 
 
-def test_an_idle_stack_costs_what_the_benchmarks_say() -> None:
-    bill = compute_idle_bill(ledger(SONG), PRICES)
-    assert bill.dollars == pytest.approx(2.84, abs=0.01)  # docs/benchmarks/costs.md
-    services = bill.sum_by_service()
-    assert services["CloudWatch"] == pytest.approx(2.60, abs=0.03)
-    # Nine reads a minute for dirty marks; for `as_of` five and a half, and almost two writes.
-    reads, writes = 43_200 * (9 + 5.5), 43_200 * 1.9
-    dynamodb = reads * 0.125e-6 + writes * 0.625e-6
-    assert services["DynamoDB"] == pytest.approx(dynamodb, abs=0.01)
-    half = compute_idle_bill(ledger(SONG), PRICES, days=15)
-    assert half.dollars == pytest.approx(bill.dollars / 2)
-
-
 def test_units_are_priced_by_declaration() -> None:
     lines = lines_of({"entities": {"Song": {"creates": 1_000_000, "examples": [VALUES]}}})
     assert lines["DynamoDB: Song.item: create: writes"] == (1e6, pytest.approx(0.625))

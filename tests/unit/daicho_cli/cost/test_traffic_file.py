@@ -36,6 +36,14 @@ from tests.unit.daicho_cli.cost.shop import LEDGER, SHOP
             "Product has no field 'titel' to change",
         ),
         ("[entities.Product]\nwrites = 'x'", "entities.Product.writes is unknown"),
+        ("[entites]", "entites is unknown; did you mean 'entities'?"),
+        ("[entities.Product]\ncreates = -1", "Product.creates: Input should be greater"),
+        ("[entities.Product]\nchanges = [{count = 1}]", "changes.0.fields: Field required"),
+        (
+            "[entities.Product]\nchanges = [{count = 1, fields = {}, method = 'POST'}]",
+            "changes.0.method: Input should be 'PATCH' or 'PUT'",
+        ),
+        ("[[transactions]]\ncount = 1", "transactions.0.name: Field required"),
     ],
 )
 def test_what_is_wrong_is_named(text: str, message: str, tmp_path: Path) -> None:

@@ -21,36 +21,25 @@ def posting(order: str = "q", **more: Any) -> Image:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "units"),
+    ("before", "after", "own", "of_indexes"),
     [
-        (None, item(100), 1),
-        (None, item(1_010), 1),
-        (None, item(1_030), 2),
-        (item(3_000), item(10), 3),  # the larger of both
-        (item(2_000), None, 2),
-        (None, None, 1),  # nothing was there
+        (None, item(100), 1, 0),
+        (None, item(1_010), 1, 0),
+        (None, item(1_030), 2, 0),
+        (item(3_000), item(10), 3, 0),  # the larger of both
+        (item(2_000), None, 2, 0),
+        (None, None, 1, 0),  # nothing was there
+        (None, posting(), 1, 1),
+        (posting(), None, 1, 1),
+        (posting(), item(), 1, 1),  # a tombstone: the entry goes
+        (posting(), posting(x="y"), 1, 0),  # what the index does not have
+        (posting(), posting("r"), 1, 2),  # another place: two writes of the index
+        (posting(), posting(copy="c"), 1, 1),  # an attribute of the entry
+        (None, item(2_000, GSI1PK="a", GSI1SK="b"), 2, 2),  # GSI1 has everything
     ],
 )
-def test_a_write_costs_a_unit_for_each_kb(
-    before: Image | None, after: Image | None, units: float
+def test_a_write_costs_a_unit_for_each_kb_and_what_changes_of_its_entries(
+    before: Image | None, after: Image | None, own: float, of_indexes: float
 ) -> None:
-    assert measure_write(before, after) == units
-    assert measure_write(before, after, transactional=True) == 2 * units
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "units"),
-    [
-        (None, posting(), 2),  # the item, and its entry
-        (posting(), None, 2),
-        (posting(), item(), 2),  # a tombstone: the entry goes
-        (posting(), posting(x="y"), 1),  # what the index does not have
-        (posting(), posting("r"), 3),  # another place: two writes of the index
-        (posting(), posting(copy="c"), 2),  # an attribute of the entry
-        (None, item(2_000, GSI1PK="a", GSI1SK="b"), 4),  # GSI1 has everything
-    ],
-)
-def test_an_index_costs_what_changes_of_its_entry(
-    before: Image | None, after: Image | None, units: float
-) -> None:
-    assert measure_write(before, after) == units
+    assert measure_write(before, after) == own + of_indexes
+    assert measure_write(before, after, transactional=True) == 2 * own + of_indexes

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
-import shlex
 from typing import Any
 
 import httpx
@@ -54,13 +52,6 @@ def test_without_a_route_that_creates_there_are_queries() -> None:
     assert {call.method for call in calls} == {"GET"}
     assert Call("GET", "/categories") in calls
     assert choose_calls([], {"paths": {}}) == []
-
-
-def test_they_can_be_pasted() -> None:
-    post, *queries = choose_calls(*PRODUCTS)
-    words = shlex.split(post.render())
-    assert json.loads(words[words.index("-d") + 1]) == post.body
-    assert queries[-1].render() == 'curl -s -H "Authorization: Bearer $TOKEN" "$URL/categories"'
 
 
 def serve(

@@ -51,12 +51,6 @@ def test_it_is_outdated_only_if_it_is_there_with_other_pins(
     assert not is_outdated(tmp_path / "p", "two")
 
 
-def test_what_is_installed_needs_no_network(tmp_path: Path, installed: list[str]) -> None:
-    assert sorted(install_programs(tmp_path)) == ["one", "two"]
-    installed.clear()
-    assert install_programs(tmp_path) == installed == []
-
-
 def test_two_commands_at_once_install_it_once(tmp_path: Path) -> None:
     begun = Barrier(2)
     names: list[str] = []

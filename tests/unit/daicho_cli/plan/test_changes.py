@@ -15,7 +15,6 @@ from daicho_cli.plan.changes import (
     list_entity_changes,
 )
 from tests.support.sample_members import number
-from tests.support.sample_project import DAICHO
 from tests.unit.daicho_cli.plan.plans import COUNT, LISTED, PLAIN, make_stage
 
 ROUTES = {
@@ -79,17 +78,6 @@ class Room(Entity):
     key = Key(id)
     search = Search(name)
     total = Aggregate(Count())
-
-
-def test_mounted_declarations_and_functions_have_their_routes() -> None:
-    routes = list_declaration_routes(DAICHO)
-    assert routes["Song.of_year"] == ("GET /songs?artist=&released=",)
-    assert routes["Contact.in_category"] == ("GET /categories/{categories}/contacts",)
-    # A function of the domain replaces the list of all contacts, and queries the search.
-    assert routes["Contact.search"] == ("GET /contacts?q=", "GET /contacts")
-    # A ranking and its members.
-    assert routes["Download.chart"] == ("GET /charts/{month}", "GET /charts/{month}/{song}")
-    assert routes["Order.open"] == ("GET /customers/{customer}/orders?open=true",)
 
 
 def test_a_creation_that_is_refused_above_a_number_reads_the_count() -> None:

@@ -57,14 +57,6 @@ def test_the_units_of_a_sample_are_those_of_all_items() -> None:
     assert rebuild.estimate.dollars == pytest.approx(price(rebuild.estimate))
 
 
-def test_an_aggregate_is_estimated_too() -> None:
-    added = change(PLAIN, replace(PLAIN, aggregates=(COUNT,)))
-    rebuild = estimate_entity(added, read(IMAGES, scanned=10, is_whole=True), TableSize(), PRICES)
-    assert rebuild.items == ItemCount(10, "counted")
-    assert rebuild.estimate.row_units == 0
-    assert rebuild.estimate.count_units > 0
-
-
 def test_an_aggregate_that_retires_before_it_is_complete_is_counted_too() -> None:
     counts = (COUNT, replace(COUNT, where=Condition("name", ("Ada",))))
     plans = (PLAIN, *(replace(PLAIN, aggregates=(count,)) for count in counts))
@@ -74,22 +66,6 @@ def test_an_aggregate_that_retires_before_it_is_complete_is_counted_too() -> Non
     )
     # Each batch is announced once, and writes a slot of both.
     assert single.count_units < double.count_units < 2 * single.count_units
-
-
-def test_only_incomplete_instances_cost_anything() -> None:
-    plan = change(PLAIN, replace(PLAIN, listings=(LISTED,))).plan
-    assert estimate_rebuild(plan, set(), IMAGES, 1_000, PRICES).row_units == 0
-    assert estimate_rebuild(plan, {("listed", 2)}, IMAGES, 1_000, PRICES).row_units == 2_000
-
-
-def test_an_item_that_cannot_be_derived_does_not_end_the_estimate() -> None:
-    added = change(PLAIN, replace(PLAIN, listings=(LISTED,)))
-    wrong = make_image(99, name=True)
-    images = read([*IMAGES, wrong], scanned=11, is_whole=True)
-    rebuild = estimate_entity(added, images, TableSize(), PRICES)
-    assert (rebuild.items.count, rebuild.sampled) == (11, 10)
-    assert (rebuild.check.checked, rebuild.check.impossible.count) == (11, 1)
-    assert rebuild.estimate.touch_units == 11
 
 
 def test_the_check_of_a_scan_replaces_that_of_the_sample() -> None:

@@ -11,13 +11,7 @@ from daicho_cli.cost.prices import load_prices
 from daicho_cli.plan.changes import EMPTY_STAGE, list_entity_changes
 from daicho_cli.plan.items import EntityItems, FoundItems, ItemCount, ItemsRead, LimitCheck
 from daicho_cli.plan.rebuild import EntityRebuild, RebuildEstimate
-from daicho_cli.plan.report import (
-    CHANGES,
-    NOTHING,
-    DeploymentPlan,
-    build_document,
-    format_plan,
-)
+from daicho_cli.plan.report import CHANGES, NOTHING, DeploymentPlan, build_document, format_plan
 from tests.support.sample_members import number
 from tests.unit.daicho_cli.plan.plans import COUNT, LISTED, PLAIN, RESHAPED, VOTES, make_stage
 
@@ -27,12 +21,7 @@ ROUTES = {
     "User.votes": ("GET /votes",),
 }
 BEFORE = replace(PLAIN, listings=(LISTED,), counters=(VOTES,))
-AFTER = replace(
-    PLAIN,
-    listings=(RESHAPED,),
-    aggregates=(COUNT,),
-    counters=(replace(VOTES, by=()),),
-)
+AFTER = replace(PLAIN, listings=(RESHAPED,), aggregates=(COUNT,), counters=(replace(VOTES, by=()),))
 CHANGED = tuple(list_entity_changes(number(BEFORE, AFTER), make_stage({"User": 1}), ROUTES))
 ESTIMATE = RebuildEstimate(302, 11_500.4, 0.2, 151, 1.234, 7_300)
 REBUILD = EntityRebuild(
@@ -136,10 +125,7 @@ def test_the_document_has_the_same() -> None:
     check = LimitCheck(300, FoundItems(1, [ItemKey("acme#User#0", "-")]))
     contract = ContractCheck("HEAD", (BREAKING,))
     plan = replace(
-        PLAN,
-        rebuilds=(replace(REBUILD, check=check),),
-        contract=contract,
-        waiting=("User",),
+        PLAN, rebuilds=(replace(REBUILD, check=check),), contract=contract, waiting=("User",)
     )
     document = build_document(plan)
     (user,) = document["entities"]

@@ -200,11 +200,7 @@ class PlainErrors(MemoryApi):
 
 
 FAULTS = {
-    StreamStands: {
-        "row of a new item",
-        "exactly one more, at once",
-        "total includes it",
-    },
+    StreamStands: {"row of a new item", "exactly one more, at once", "total includes it"},
     NothingRolledUp: {"total includes it"},
     IgnoredIfMatch: {"change with If-Match"},
     IgnoredIfNoneMatch: {"read with its ETag"},

@@ -94,10 +94,7 @@ def test_a_run_at_a_stage_leaves_one_expired_item(monkeypatch: pytest.MonkeyPatc
     stage = Stage(Deployed(), monkeypatch)
     stage.run.drive()
     assert stage.failed == []
-    assert stage.users == [
-        *(RUN, KEPT_TENANT),
-        *(f"{KEPT_TENANT} removed", f"{RUN} removed"),
-    ]
+    assert stage.users == [*(RUN, KEPT_TENANT), *(f"{KEPT_TENANT} removed", f"{RUN} removed")]
     ((tenant, _),) = stage.expired
     assert tenant == KEPT_TENANT
     assert stage.api.requests.count("DELETE /tenant") == 1
