@@ -87,6 +87,7 @@ def test_a_run_is_started_watched_and_printed(
     assert (beside.exit_code, len(started)) == (2, 1)
     assert f"verification {job.id} is under way" in beside.output
     end(table, state="failed")
+    assert run("--status").exit_code == 2
     again = run()
     assert (again.exit_code, len(started)) == (0, 2)
     assert "clean · 0 items and 0 rows" in again.stdout
@@ -119,12 +120,6 @@ def test_the_exit_code_is_that_of_the_outcome(
     shown = json.loads(run("--status", "--json").stdout)
     assert (shown["counts"]["items"], len(shown["findings"])) == (7, len(findings))
     assert len(started) == 1
-
-
-def test_a_run_that_failed_could_not_run(run: Run, table: Table, started: list[Any]) -> None:
-    run("--no-wait")
-    end(table, state="failed")
-    assert (run("--status").exit_code, len(started)) == (2, 1)
 
 
 @pytest.mark.parametrize(

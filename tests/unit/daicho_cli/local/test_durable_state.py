@@ -14,18 +14,11 @@ def mapping(uuid: str, source: str = STREAM) -> tuple[Scope, dict[str, str]]:
     return ("1", "r", uuid), {"EventSourceArn": source}
 
 
-def test_the_slowest_mapping_decides() -> None:
-    mappings = dict([mapping("fast"), mapping("slow")])
+def test_the_slowest_reader_of_a_stream_decides_what_is_kept() -> None:
+    mappings = dict([mapping("fast"), mapping("slow"), mapping("queue", "arn:aws:sqs:r:1:jobs")])
     read = {("1", "r", "fast"): 9, ("1", "r", "slow"): 4}
     assert read_positions(mappings, read) == {STREAM: 4}
-
-
-def test_a_mapping_that_has_not_begun_keeps_everything() -> None:
-    assert read_positions(dict([mapping("new")]), {}) == {STREAM: 0}
-
-
-def test_other_sources_do_not_count() -> None:
-    assert read_positions(dict([mapping("queue", "arn:aws:sqs:r:1:jobs")]), {}) == {}
+    assert read_positions(dict([*mappings.items(), mapping("new")]), read) == {STREAM: 0}
 
 
 @pytest.mark.parametrize(

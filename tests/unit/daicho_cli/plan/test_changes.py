@@ -15,6 +15,7 @@ from daicho_cli.plan.changes import (
     list_entity_changes,
 )
 from tests.support.sample_members import number
+from tests.support.sample_project import DAICHO
 from tests.unit.daicho_cli.plan.plans import COUNT, LISTED, PLAIN, make_stage
 
 ROUTES = {
@@ -43,10 +44,6 @@ def test_an_aggregate_that_keeps_expired_items_needs_the_archive() -> None:
     ]
 
 
-def test_an_equal_ledger_changes_nothing() -> None:
-    assert list_entity_changes(number(PLAIN), make_stage({"User": 1}), ROUTES) == []
-
-
 def test_code_that_was_rolled_back_writes_an_earlier_generation() -> None:
     ledger = number(PLAIN, replace(PLAIN, listings=(LISTED,)))
     rolled_back = replace(ledger, written={"User": 1})
@@ -56,7 +53,8 @@ def test_code_that_was_rolled_back_writes_an_earlier_generation() -> None:
     assert list_entity_changes(rolled_back, make_stage({"User": 1}), ROUTES) == []
 
 
-def test_a_stage_that_is_ahead_is_refused_and_not_compared() -> None:
+def test_a_stage_that_is_equal_or_ahead_is_not_compared() -> None:
+    assert list_entity_changes(number(PLAIN), make_stage({"User": 1}), ROUTES) == []
     assert list_entity_changes(number(PLAIN), make_stage({"User": 2, "Gone": 1}), ROUTES) == []
 
 
@@ -78,6 +76,17 @@ class Room(Entity):
     key = Key(id)
     search = Search(name)
     total = Aggregate(Count())
+
+
+def test_mounted_declarations_and_functions_have_their_routes() -> None:
+    routes = list_declaration_routes(DAICHO)
+    assert routes["Song.of_year"] == ("GET /songs?artist=&released=",)
+    assert routes["Contact.in_category"] == ("GET /categories/{categories}/contacts",)
+    # A function of the domain replaces the list of all contacts, and queries the search.
+    assert routes["Contact.search"] == ("GET /contacts?q=", "GET /contacts")
+    # A ranking and its members.
+    assert routes["Download.chart"] == ("GET /charts/{month}", "GET /charts/{month}/{song}")
+    assert routes["Order.open"] == ("GET /customers/{customer}/orders?open=true",)
 
 
 def test_a_creation_that_is_refused_above_a_number_reads_the_count() -> None:

@@ -136,6 +136,15 @@ def test_the_template_of_the_stage_is_compared(
     assert fake.stages == ["Shop-dev Processed"] * 2
 
 
+def test_the_first_deployment_replaces_nothing(
+    compared: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_stack(monkeypatch, None)
+    (tmp_path / "Shop-dev.template.json").write_text("{}")
+    assert check_template(tmp_path, tmp_path / "stack.json", "dev") == TemplateCheck()
+    assert compared == []
+
+
 def test_a_template_that_cannot_be_compared(compared: list[Any], tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"Shop-dev\.template\.json cannot be read .*make synth"):
         check_template(tmp_path, tmp_path / "stack.json", "dev")

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from collections import Counter
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import httpx
 import pytest
 
-from daicho import Domain
 from daicho.declare.registry import Daicho
 from daicho.plan import Ledger
 from daicho_cli.smoke.calls import Outcome
 from tests.support.api_client import Answer
-from tests.support.repository import ROOT
 from tests.unit.daicho_cli.smoke.memory_api import MemoryApi, _no_pauses, drive
 
 __all__ = ["_no_pauses"]
 pytestmark = pytest.mark.usefixtures("_no_pauses")
 KINDS = 18
-
-
-def load_products() -> Domain:
-    """The domain of a new project."""
-    file = ROOT / "daicho_cli/init/templates/domains/products.py"
-    spec = importlib.util.spec_from_file_location("products_of_a_new_project", file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    domain: Domain = module.domain
-    return domain
 
 
 class StreamStands(MemoryApi):
@@ -228,7 +213,7 @@ FAULTS = {
 class NewProject(MemoryApi):
     """The API of the project that `daicho init` makes."""
 
-    daicho = Daicho(load_products())
+    daicho = Daicho(import_module("daicho_cli.init.templates.domains.products").domain)
     ledger = daicho.append_generations(Ledger())
 
 

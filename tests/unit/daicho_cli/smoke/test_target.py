@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -73,18 +74,15 @@ def cognito(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stubber]:
     client: Any = boto3.Session("test", "test", region_name="eu-central-1").client("cognito-idp")
     monkeypatch.setattr(boto3, "client", lambda *_, **__: client)
     with Stubber(client) as stubber:
-        attributes = [
-            {"Name": "email", "Value": ANY},
-            {"Name": "email_verified", "Value": "true"},
-            {"Name": "custom:org", "Value": TENANT},
-        ]
-        created = {**USER, "MessageAction": "SUPPRESS", "UserAttributes": attributes}
-        stubber.add_response("admin_create_user", {}, created)
         yield stubber
         stubber.assert_no_pending_responses()
 
 
 def sign_in(cognito: Stubber) -> None:
+    attributes = {"email": ANY, "email_verified": "true", "custom:org": TENANT}
+    described = [{"Name": name, "Value": value} for name, value in attributes.items()]
+    created = {**USER, "MessageAction": "SUPPRESS", "UserAttributes": described}
+    cognito.add_response("admin_create_user", {}, created)
     cognito.add_response(
         "admin_set_user_password", {}, {**USER, "Password": ANY, "Permanent": True}
     )
@@ -111,23 +109,17 @@ def test_the_user_is_removed_at_the_end(
 ) -> None:
     sign_in(cognito)
     cognito.add_response("admin_delete_user", {}, USER)
-    if error is None:
-        with create_run_user(target, TENANT, ["admin", "staff"]) as token:
-            assert token == "token"
-        return
-    with pytest.raises(error), create_run_user(target, TENANT, ["admin", "staff"]):
-        raise error
+    expected = pytest.raises(error) if error else nullcontext()
+    with expected, create_run_user(target, TENANT, ["admin", "staff"]) as token:
+        assert token == "token"
+        if error:
+            raise error
 
 
-def test_an_existing_user_is_neither_changed_nor_removed(
-    target: Stack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client: Any = boto3.Session("test", "test", region_name="eu-central-1").client("cognito-idp")
-    monkeypatch.setattr(boto3, "client", lambda *_, **__: client)
-    with Stubber(client) as stubber:
-        stubber.add_client_error("admin_create_user", "UsernameExistsException")
-        with (
-            pytest.raises(UserExistsError, match=TENANT),
-            create_run_user(target, TENANT, ["admin", "staff"]),
-        ):
-            raise AssertionError("the user is not this run's")
+def test_an_existing_user_is_neither_changed_nor_removed(target: Stack, cognito: Stubber) -> None:
+    cognito.add_client_error("admin_create_user", "UsernameExistsException")
+    with (
+        pytest.raises(UserExistsError, match=TENANT),
+        create_run_user(target, TENANT, ["admin", "staff"]),
+    ):
+        raise AssertionError("the user is not this run's")
