@@ -58,13 +58,15 @@ MILLION_PAID = {
 }
 
 
-def bill_events(**declared: str) -> tuple[Bill, dict[str, BillLine], float]:
+def bill_events(subscriber: str = "") -> tuple[Bill, dict[str, BillLine], float]:
     """The bill of a million events, its lines by service and name, and what the events add.
 
     An idle stack polls their queue alone.
     """
     condition = ({"S": "paid"},)
-    event = EventPlan("paid", 1, "became", {"title": "str"}, ("title",), condition, **declared)
+    event = EventPlan(
+        "paid", 1, "became", {"title": "str"}, ("title",), condition, subscriber=subscriber
+    )
     publishing = replace(ledger(SONG), events={"Song": (event,)})
     traffic = parse_traffic({"entities": {"Song": MILLION_PAID}})
     before, bill = (compute_bill(each, traffic, PRICES) for each in (ledger(SONG), publishing))

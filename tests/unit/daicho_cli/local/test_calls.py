@@ -54,12 +54,7 @@ def test_without_a_route_that_creates_there_are_queries() -> None:
     assert choose_calls([], {"paths": {}}) == []
 
 
-def serve(
-    monkeypatch: pytest.MonkeyPatch,
-    status: int,
-    description: Any = PRODUCTS[1],
-    slow_starts: int = 0,
-) -> None:
+def serve(monkeypatch: pytest.MonkeyPatch, status: int, slow_starts: int = 0) -> None:
     slow = iter(range(slow_starts))
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -67,7 +62,7 @@ def serve(
         if request.url.path == "/openapi.json":
             if next(slow, None) is not None:
                 return httpx.Response(502)
-            return httpx.Response(200, json=description)
+            return httpx.Response(200, json=PRODUCTS[1])
         assert request.method == "GET", "the data is the project's own"
         return httpx.Response(status, text='{"items":[]}')
 

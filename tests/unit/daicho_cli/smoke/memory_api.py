@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 import httpx
@@ -111,8 +111,7 @@ class Driven:
     """A run over an API in memory."""
 
     results: list[CheckResult]
-    requests: list[str] = field(default_factory=list)
-    left_behind: list[str] = field(default_factory=list)
+    requests: list[str]
 
 
 @contextmanager
@@ -129,7 +128,7 @@ def drive(api: MemoryApi) -> Driven:
     driving.__dict__["routes"] = _find_routes(api.daicho)
     with open_memory_api(api) as client:
         driving.check_routes(client)
-    return Driven(driving.checks.results, api.requests, driving.left_behind)
+    return Driven(driving.checks.results, api.requests)
 
 
 @pytest.fixture

@@ -75,16 +75,10 @@ def fail(place: FakePlace, name: str, error: BaseException) -> None:
     steps.STEPS[name] = (steps.STEPS[name][0], raise_it)
 
 
-def test_all_steps_run_in_order_and_the_stack_is_removed_last(place: FakePlace) -> None:
-    run(place)
-    assert place.done == [*steps.STEPS, "remove"]
-    report = (place.folder / "report.md").read_text("utf-8")
-    assert report.count("| passed |") == len(steps.STEPS)
-    assert not (place.folder / "progress.json").exists()
-
-
 @pytest.mark.parametrize("name", steps.STEPS)
-def test_an_interrupted_trial_goes_on_where_it_was(place: FakePlace, name: str) -> None:
+def test_an_interrupted_trial_goes_on_where_it_was_and_removes_the_stack_last(
+    place: FakePlace, name: str
+) -> None:
     original = steps.STEPS[name]
     fail(place, name, KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
@@ -93,6 +87,9 @@ def test_an_interrupted_trial_goes_on_where_it_was(place: FakePlace, name: str) 
     steps.STEPS[name] = original
     run(place)
     assert place.done == [*steps.STEPS, "remove"]
+    report = (place.folder / "report.md").read_text("utf-8")
+    assert report.count("| passed |") == len(steps.STEPS)
+    assert not (place.folder / "progress.json").exists()
 
 
 def test_a_step_that_fails_is_reported_without_the_account(place: FakePlace) -> None:
