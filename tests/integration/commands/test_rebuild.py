@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -55,15 +56,12 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, Any]]:
     """The inputs of the executions that the command starts."""
     inputs: list[Mapping[str, Any]] = []
 
-    class Machine:
-        def __init__(self, arn: str, endpoint: str | None, region: str | None) -> None:
-            assert arn == "arn:aws:states:::jobs"
+    def start(name: str, given: Mapping[str, Any]) -> None:
+        assert name.startswith(f"rebuild-{given['job']}-")
+        inputs.append(given)
 
-        def start(self, name: str, given: Mapping[str, Any]) -> None:
-            assert name.startswith(f"rebuild-{given['job']}-")
-            inputs.append(given)
-
-    monkeypatch.setattr(aws, "StateMachine", Machine)
+    machines = {"arn:aws:states:::jobs": SimpleNamespace(start=start)}
+    monkeypatch.setattr(aws, "StateMachine", lambda arn, *_: machines[arn])
     return inputs
 
 

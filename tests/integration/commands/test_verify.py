@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,17 +31,14 @@ def started(table: Table, monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, 
     """The inputs of the executions that the command starts; all but the first end at once."""
     inputs: list[Mapping[str, Any]] = []
 
-    class Machine:
-        def __init__(self, arn: str, endpoint: str | None, region: str | None) -> None:
-            assert arn == "arn:aws:states:::jobs"
+    def start(name: str, given: Mapping[str, Any]) -> None:
+        assert name == given["job"]
+        inputs.append(given)
+        if len(inputs) > 1:
+            end(table)
 
-        def start(self, name: str, given: Mapping[str, Any]) -> None:
-            assert name == given["job"]
-            inputs.append(given)
-            if len(inputs) > 1:
-                end(table)
-
-    monkeypatch.setattr(aws, "StateMachine", Machine)
+    machines = {"arn:aws:states:::jobs": SimpleNamespace(start=start)}
+    monkeypatch.setattr(aws, "StateMachine", lambda arn, *_: machines[arn])
     monkeypatch.setattr(command, "WATCH_S", 0.0)
     return inputs
 

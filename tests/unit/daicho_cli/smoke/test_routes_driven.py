@@ -120,13 +120,13 @@ class OldVersionLost(ChangedAnswer):
 
 
 class BrokenPath(MemoryApi):
-    """Every request to some path fails."""
+    """Every request to some path fails. Without a ``method``, requests by any."""
 
-    method, word = "", ""
+    method, word, status = "", "", 500
 
     def answer(self, request: httpx.Request, headers: dict[str, str]) -> Answer:
-        if request.method == self.method and self.word in request.url.path:
-            return Answer(500, {"content-type": "application/problem+json"}, "{}", "")
+        if self.method in ("", request.method) and self.word in request.url.path:
+            return Answer(self.status, {"content-type": "application/problem+json"}, "{}", "")
         return super().answer(request, headers)
 
 
@@ -142,13 +142,10 @@ class BrokenVotes(BrokenPath):
     method, word = "POST", "/votes"
 
 
-class ForbiddenItems(MemoryApi):
+class ForbiddenItems(BrokenPath):
     """The first route of a kind is forbidden; another one must not hide it."""
 
-    def answer(self, request: httpx.Request, headers: dict[str, str]) -> Answer:
-        if request.url.path.startswith("/carts/"):
-            return Answer(403, {"content-type": "application/problem+json"}, "{}", "")
-        return super().answer(request, headers)
+    word, status = "/carts/", 403
 
 
 class OtherObject(MemoryApi):
