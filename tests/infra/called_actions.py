@@ -46,18 +46,11 @@ DEPENDENCIES = {
 }
 """Attributes of a handler's dependencies: the class that they open, and its one method."""
 GOING_BACK = "cloudformation:DescribeStacks"  # `daicho.release.stack_status`
-STORE_TYPES: Mapping[str, tuple[str, ...]] = {
-    "daicho.storage.table": ("Table",),
-    "daicho.storage.bucket": ("Bucket",),
-    "daicho.storage.protocols": ("GetsItems", "QueriesItems", "PutsItems", "UpdatesItems"),
-    "daicho.tally.limited_table": ("TallyTable", "LimitedTable"),
-    "daicho.stream.quarantine": ("QuarantineBucket",),
-    "daicho.archive.chain_writer": ("ArchiverBucket",),
-    "daicho.archive.forgetter": ("ForgetterBucket",),
-    "daicho.archive.reader": ("ArchiveReaderBucket",),
-    "daicho.operations.function_starter": ("FunctionStarter",),
-}
-"""By module, the types of variables and attributes with a store."""
+STORE_TYPE = re.compile(
+    r"(Callable\b.*)?\b(Table|TallyTable|LimitedTable|GetsItems|QueriesItems|PutsItems|UpdatesItems|"
+    r"Bucket|QuarantineBucket|ArchiverBucket|ForgetterBucket|ArchiveReaderBucket|FunctionStarter)\b"
+)
+"""Types of variables and attributes with a store, or of functions that return one."""
 OPENING = {
     *("open_table()", "open_bucket()", "with_metering()", "with_announcement()"),
     "announce_writes()",
@@ -147,18 +140,16 @@ class Sources:
 
     def find_other_names(self, path: Path) -> set[str]:
         """The names under which a file has a store, and which are not in `RECEIVERS`."""
-        tree = self.parse(path)
-        types = _list_store_types(tree, ".".join(path.relative_to(self.root).with_suffix("").parts))
         names: set[str] = set()
-        for node in ast.walk(tree):
+        for node in ast.walk(self.parse(path)):
             match node:
                 case ast.arg(arg=name, annotation=ast.AST() as annotation):
-                    names |= _name_store(name, annotation, types)
+                    names |= _name_store(name, annotation)
                 case ast.AnnAssign(target=target, annotation=annotation):
-                    names |= _name_store(_name(target), annotation, types)
+                    names |= _name_store(_name(target), annotation)
                 case ast.FunctionDef(name=name, returns=ast.AST() as returns):
                     is_called = not any("property" in _name(d) for d in node.decorator_list)
-                    result = _name_store(f"{name}()" if is_called else name, returns, types)
+                    result = _name_store(f"{name}()" if is_called else name, returns)
                     names |= result - OPENING
                 case ast.Assign(targets=targets, value=value):
                     names |= {name for target in targets for name in _pair_stores(target, value)}
@@ -261,27 +252,12 @@ class Sources:
         return (each for each in candidates if each.exists())
 
 
-def _list_store_types(tree: ast.Module, module: str) -> set[str]:
-    """The names that a module has for the types of stores."""
-    types = set(STORE_TYPES.get(module, ()))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            known = STORE_TYPES.get(node.module or "", ())
-            types |= {each.asname or each.name for each in node.names if each.name in known}
-            types |= {
-                f"{each.asname or each.name}.{type}"
-                for each in node.names
-                for type in STORE_TYPES.get(f"{node.module}.{each.name}", ())
-            }
-    return types
-
-
-def _name_store(name: str, annotation: ast.AST, types: set[str]) -> set[str]:
+def _name_store(name: str, annotation: ast.AST) -> set[str]:
     """The name, if its type is that of a store, or of a function that returns one."""
-    text = ast.unparse(annotation)
-    if not any(re.search(rf"(?<![\w.]){re.escape(each)}\b", text) for each in types):
+    found = STORE_TYPE.search(ast.unparse(annotation))
+    if found is None:
         return set()
-    return {f"{name}()" if text.startswith("Callable") else name}
+    return {f"{name}()" if found[1] else name}
 
 
 def _pair_stores(target: ast.AST, value: ast.AST) -> Iterator[str]:
