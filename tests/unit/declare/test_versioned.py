@@ -26,7 +26,7 @@ from daicho.declare.queries import ItemRef, ListQuery
 from daicho.declare.registry import Daicho
 from daicho.plan import EntityPlan, Ledger
 from tests.support.sample_declarations import refused
-from tests.support.versioned_pages import Guide, Page
+from tests.support.sample_domains.documents import Article, Manual
 
 UNREAD = r"versioned by pointer, the current image holds no 'title'; use copy"
 
@@ -41,10 +41,10 @@ def planned(entity: type[Entity]) -> EntityPlan:
 
 
 def test_versions_are_asked_for_by_key_and_number() -> None:
-    assert Page.versions("p") == ListQuery(Page, "versions", "versions", ("p",))
-    assert Guide.versions.at("s", "g", version=3) == ItemRef(Guide, ("s", "g"), 3)
-    with pytest.raises(TypeError, match=r"Guide\.key takes 2 values, not 1"):
-        Guide.versions("s")
+    assert Article.versions("a") == ListQuery(Article, "versions", "versions", ("a",))
+    assert Manual.versions.at("m", version=3) == ItemRef(Manual, ("m",), 3)
+    with pytest.raises(TypeError, match=r"Manual\.key takes 1 "):
+        Manual.versions("m", "n")
 
 
 @pytest.mark.parametrize("reading", [Search, Listing, lambda title: Aggregate(Count(), title)])
@@ -143,8 +143,8 @@ def test_versions_may_come_later_but_not_by_pointer() -> None:
 
 def test_an_edge_may_be_versioned() -> None:
     class Leaf(Entity):
-        a: str = ref(Page)
-        b: str = ref(Page)
+        a: str = ref(Article)
+        b: str = ref(Article)
         note: str = ""
         key = Edge(a, b)
         versions = Versioned("pointer")

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 import pytest
 
 from daicho.derive import contributions, derived_items
 from daicho.layout import item_keys
 from daicho.storage import keys
-from tests.support.item_images import BAG, Bag, image_of
-from tests.support.sample_tickets import CREATED, TICKET, build_ticket_image
+from tests.support.item_images import BAG, THING, Bag, Thing, image_of
 
 
 def test_what_cannot_be_computed_raises() -> None:
-    with pytest.raises(item_keys.UnderivableError, match=r"Ticket\.queue is no str"):
-        contributions.compute_contributions(
-            TICKET, build_ticket_image(queue=5, effort=1, at=CREATED)
-        )
+    thing = image_of(Thing(owner="o"))
+    with pytest.raises(item_keys.UnderivableError, match=r"Thing\.owner is no str"):
+        contributions.compute_contributions(THING.plan, {**thing, "owner": {"N": "5"}})
     with pytest.raises(ValueError, match="9 behind it"):
-        contributions.compute_contributions(
-            TICKET, build_ticket_image(queue="q", at=CREATED, effort=Decimal("1e-10"))
-        )
+        contributions.compute_contributions(THING.plan, {**thing, "weight": {"N": "1e-10"}})
+    many = image_of(Bag(id="b", labels={str(number) for number in range(401)}, marks={"m"}))
     with pytest.raises(item_keys.UnderivableError, match="at most 400"):
-        derived_items.compute_index_rows(
-            TICKET, build_ticket_image(tags={str(number) for number in range(401)})
-        )
+        derived_items.compute_index_rows(BAG.plan, many)
+    long = image_of(Bag(id="b", labels={"台" * 400}, marks={"m"}))
     with pytest.raises(keys.KeyTooLongError):
-        derived_items.compute_index_rows(TICKET, build_ticket_image(state="open", queue="台" * 400))
+        derived_items.compute_index_rows(BAG.plan, long)
 
 
 def test_two_large_sets_are_refused_before_they_are_multiplied() -> None:

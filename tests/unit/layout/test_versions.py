@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from daicho.layout import versions as laid
 from daicho.layout.versions import VersionState
 from daicho.storage.attributes import ItemKey, get_key
-from tests.support.versioned_pages import LEDGER
+from tests.support.sample_project import LEDGER
 
 NOW = dt.datetime(2026, 11, 21, 12, tzinfo=dt.UTC)
 LATER = NOW + dt.timedelta(hours=1)
@@ -53,7 +53,7 @@ def standing(base: int | None, kept: int | None, newest: int | None) -> VersionS
 
 
 def test_what_had_no_version_item_gets_one() -> None:
-    plan = LEDGER.current_generation("Page").plan
+    plan = LEDGER.current_generation("Article").plan
     before = standing(6, 4, 4)
     base = get_key(PAGE)
     item = laid.build_backfill_version_item(before, base, "Page")
@@ -70,7 +70,7 @@ def test_by_pointer_a_mark_is_no_item() -> None:
     newest = laid.build_version_item(laid.split_versioned_image(PAGE, 2, NOW), "Page")
     assert laid.read_state(None, newest, by_pointer=True) == VersionState(newest, 2)
     mark = laid.build_deletion_marker(
-        LEDGER.current_generation("Page").plan, get_key(PAGE), VersionState(newest, 2), LATER
+        LEDGER.current_generation("Article").plan, get_key(PAGE), VersionState(newest, 2), LATER
     )
     assert laid.read_state(None, mark, by_pointer=True) == VersionState(None, 3)
     assert laid.read_state(None, None, by_pointer=True) == VersionState()
