@@ -30,22 +30,22 @@ class Life:
 
 
 class Mortal:
-    """A store whose every call is an operation of a life."""
+    """A store whose calls are operations of a life: all of them, or those of ``counted`` names."""
 
-    def __init__(self, store: Any, life: Life) -> None:
-        self._store, self._life = store, life
+    def __init__(self, store: Any, life: Life, *counted: str) -> None:
+        self._store, self._life, self._counted = store, life, counted
 
     def for_tenant(self, *given: Any) -> Mortal:
-        return Mortal(self._store.for_tenant(*given), self._life)
+        return Mortal(self._store.for_tenant(*given), self._life, *self._counted)
 
     def with_bounds(self, *given: Any) -> Mortal:
-        return Mortal(self._store.with_bounds(*given), self._life)
+        return Mortal(self._store.with_bounds(*given), self._life, *self._counted)
 
     def with_metering(self) -> Mortal:
         return Mortal(self._store.with_metering(), self._life)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
-        if not callable(found):
+        if not callable(found) or (self._counted and name not in self._counted):
             return found
         return lambda *given, **named: self._life.take(lambda: found(*given, **named))

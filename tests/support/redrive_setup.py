@@ -37,10 +37,6 @@ SHARD = "shardId-1"
 DAY = dt.timedelta(hours=25)
 
 
-class Killed(BaseException):
-    """The process is gone."""
-
-
 @dataclass
 class Turns:
     """Counts the operations of a process, and does something before one of them."""

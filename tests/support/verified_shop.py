@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -42,6 +41,7 @@ from daicho.testing.memory_deployment import DeliveryError
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, FAILURE_BUCKET
 from daicho.verify.findings import Finding, FindingStore
 from daicho.verify.job import VerifyJob, find_verification, request_verification
+from tests.support.mortal_stores import Killed, Life, Mortal
 
 STEP_S = 300.0
 
@@ -116,31 +116,6 @@ class Trip(Entity):
 LEDGER = Daicho(
     Domain("shop", Customer, Sale, Likes, Document, Memo, Visit, Trip)
 ).append_generations(Ledger())
-
-
-class KilledError(BaseException):
-    """The process ends."""
-
-
-@dataclass
-class DyingStores:
-    """Stores of a process that ends after so many writes."""
-
-    left: int
-
-    def guard(self, store: Any, name: str) -> Any:
-        write = getattr(store, name)
-
-        def count(*args: Any, **options: Any) -> Any:
-            if self.left == 0:
-                raise KilledError
-            result = write(*args, **options)
-            self.left -= 1
-            return result
-
-        guarded = copy(store)
-        setattr(guarded, name, count)
-        return guarded
 
 
 @dataclass
@@ -246,16 +221,13 @@ class VerifiedShop:
 
     def kill_step(self, job: VerifyJob, after: int) -> bool:
         """A step whose process ends after so many saves or objects; False if it did not."""
-        dying = DyingStores(after)
-        worker = self._build_worker()
-        worker = replace(
-            worker,
-            store=dying.guard(worker.store, "put"),
-            failures=dying.guard(worker.failures, "create"),
-        )
+        worker, life = self._build_worker(), Life(after + 1)
+        store: Any = Mortal(worker.store, life, "put")
+        failures: Any = Mortal(worker.failures, life, "create")
+        worker = replace(worker, store=store, failures=failures)
         try:
             worker.run_step(job.machine_input["job"], self._make_budget(STEP_S))
-        except KilledError:
+        except Killed:
             return True
         return False
 

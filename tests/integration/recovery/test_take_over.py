@@ -26,14 +26,13 @@ from daicho.testing.stack_settings import FAILURE_BUCKET
 from daicho.verify.findings import Kind
 from daicho.verify.job import VerifyJob, find_verification
 from tests.support.lost_table import PARTS, TornCopy
+from tests.support.mortal_stores import Killed, Life, Mortal
 from tests.support.sample_ledger import build_image
 from tests.support.stream_events import ARN, build_raw_record
 from tests.support.verified_shop import (
     LEDGER,
     Customer,
     Document,
-    DyingStores,
-    KilledError,
     Memo,
     Sale,
     Trip,
@@ -181,10 +180,10 @@ def test_a_take_over_may_be_killed_anywhere_and_repeated(lost: LostTable) -> Non
     kills = 0
     for method in ("put", "update", "transact", "batch_write"):
         for writes in range(30):
-            store = DyingStores(writes).guard(lost.shop._build_worker().store, method)
+            store: Any = Mortal(lost.shop._build_worker().store, Life(writes + 1), method)
             try:
                 lost.take_over(store)
-            except KilledError:
+            except Killed:
                 kills += 1
             else:
                 break

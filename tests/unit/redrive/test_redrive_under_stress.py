@@ -9,13 +9,13 @@ import pytest
 
 from daicho.redrive import applier
 from daicho.stream import claims, recount_list
+from tests.support.mortal_stores import Killed
 from tests.support.redrive_setup import (
     COUNT,
     COUNT_SLOT,
     LENGTH,
     SHARD,
     House,
-    Killed,
     Turns,
     break_code,
     build_song_with_artist,

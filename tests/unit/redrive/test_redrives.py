@@ -20,10 +20,10 @@ from daicho.redrive.set_aside import SetAsideRecords
 from daicho.redrive.worker import OVERTAKEN_WAIT_S, RedriveWorker
 from daicho.storage.attributes import get_key
 from daicho.stream import claims
+from tests.support.mortal_stores import Killed
 from tests.support.redrive_setup import (
     SHARD,
     House,
-    Killed,
     Turns,
     house,
     render_number,
