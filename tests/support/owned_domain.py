@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import JsonValue
 
@@ -33,12 +33,6 @@ from daicho import (
     uid,
 )
 from daicho.declare.registry import Daicho
-from daicho.plan import Ledger
-from daicho.query.access import Access
-from daicho.testing import MemoryDeployment
-from daicho.web.api import Api
-from tests.support.api_client import Client
-from tests.support.memory_stores import SigningS3
 
 READERS = ("owner", "auditor", "staff")
 
@@ -177,26 +171,3 @@ def everything(book: Book, limit: int, cursor: str | None = None) -> Page[Bill]:
 
 
 DAICHO = Daicho(domain)
-LEDGER = DAICHO.append_generations(Ledger())
-
-
-class OwnedApi:
-    """The API of this domain over a deployment in memory."""
-
-    def __init__(self) -> None:
-        self.deployment = MemoryDeployment(LEDGER)
-        self.deployment._buckets["objects"] = SigningS3(self.deployment.clock.now)
-        self.api = Api(DAICHO, self.open_book)
-
-    def open_book(self, access: Access) -> Book:
-        return self.deployment.open_book(access.tenant, access)
-
-    def client(self, subject: str = "", *groups: str, tenant: str = "acme") -> Client:
-        claims = {"sub": subject, "cognito:groups": [*groups]}
-        handler: Any = self.api
-        return Client(handler, tenant, claims)
-
-    def list_items(self) -> list[dict[str, Any]]:
-        """Everything that is stored."""
-        items: list[dict[str, Any]] = self.deployment._dynamodb.scan(TableName="daicho")["Items"]
-        return items

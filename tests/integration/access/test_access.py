@@ -20,7 +20,8 @@ from daicho.query.access import Access
 from daicho.testing import MemoryDeployment
 from daicho.web.routes.builder import build_operations
 from tests.support.api_client import Answer, Client
-from tests.support.owned_domain import DAICHO, Bill, Draft, OwnedApi, Remark, Share
+from tests.support.memory_served import MemoryServed, serve_in_memory
+from tests.support.owned_domain import DAICHO, Bill, Draft, Remark, Share, domain
 
 
 class Ticket(Entity):
@@ -44,14 +45,14 @@ KEY = {"Idempotency_Key": "k"}
 class House:
     """The items of mika, and clients of others."""
 
-    api: OwnedApi
+    api: MemoryServed
     bill: str
     scan: str
     remark: str
     label: str
 
     def client(self, subject: str, *groups: str, tenant: str = "acme") -> Client:
-        return self.api.client(subject, *groups, tenant=tenant)
+        return self.api.sign_in(subject, *groups, tenant=tenant)
 
     def fill(self, url: str) -> str:
         for name in ("bill", "scan", "remark", "label"):
@@ -60,8 +61,8 @@ class House:
 
 
 def build_house() -> House:
-    api = OwnedApi()
-    mika, staff = api.client("mika"), api.client("boss", "staff")
+    api = serve_in_memory(domain)
+    mika, staff = api.sign_in("mika"), api.sign_in("boss", "staff")
     bill = mika.good("POST", "/bills", BILL)["id"]
     label = staff.good("POST", "/labels", {"name": "l"})["id"]
     for text in ("one", "two"):
