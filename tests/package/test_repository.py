@@ -142,19 +142,14 @@ def test_the_changelog_ends_with_the_version_or_begins_with_what_is_unreleased()
     assert headings[1:2] in ([], [VERSION])
 
 
-def test_text_files_have_the_line_endings_of_unix() -> None:
+def test_text_files_have_the_line_endings_of_unix_and_binary_files_are_where_they_may_be() -> None:
+    """Images of the documentation, files of the console, and fixtures may be binary."""
     assert "* text=auto eol=lf\n" in (ROOT / ".gitattributes").read_text("utf-8")
     listed = subprocess.run(
         ["git", "ls-files", "--eol"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
     assert len(listed) > 700
     assert [line for line in listed if "i/crlf" in line or "i/mixed" in line] == []
-
-
-def test_binary_files_are_images_of_the_docs_assets_of_the_console_or_fixtures() -> None:
-    listed = subprocess.run(
-        ["git", "ls-files", "--eol"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.splitlines()
     binary = [line.split("\t")[1] for line in listed if line.startswith("i/-text")]
     assert "docs/images/console/poll.png" in binary
     assert [name for name in binary if not MAY_BE_BINARY.match(name)] == []
