@@ -29,44 +29,13 @@ from daicho.testing.aws.memory_dynamodb import MemoryDynamoDB
 from daicho.testing.aws.memory_s3 import MemoryS3
 from daicho.testing.aws.on_failure import RETRIES_EXHAUSTED, build_failure_object
 from tests.support.consistency import differences
+from tests.support.mortal_stores import Turned, Turns
 from tests.support.sample_ledger import LEDGER, build_image, build_tally_key
 from tests.support.stream_events import ARN, LABEL, build_raw_record
 
 BEGAN = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 SHARD = "shardId-1"
 DAY = dt.timedelta(hours=25)
-
-
-@dataclass
-class Turns:
-    """Counts the operations of a process, and does something before one of them."""
-
-    at: int | None = None
-    do: Callable[[], None] = lambda: None
-    after: bool = False
-    count: int = 0
-
-    def take(self, operation: Callable[[], Any]) -> Any:
-        self.count += 1
-        if self.count == self.at and not self.after:
-            self.do()
-        last = self.count == self.at and self.after
-        try:
-            return operation()
-        finally:
-            if last:
-                self.do()
-
-
-class Turned:
-    """A client whose every call is an operation."""
-
-    def __init__(self, real: Any, turns: Turns) -> None:
-        self._real, self._turns = real, turns
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        call = getattr(self._real, name)
-        return lambda **request: self._turns.take(lambda: call(**request))
 
 
 @dataclass

@@ -25,7 +25,7 @@ from daicho.stream.shard_items import put_claim
 from tests.support.api_client import Client
 from tests.support.consistency import compute_amounts, compute_rows
 from tests.support.derived_state import items_of, make_counted
-from tests.support.mortal_stores import Life, Mortal
+from tests.support.mortal_stores import Turns, let_end
 from tests.support.sample_ledger import build_image
 from tests.support.sample_project import DOMAIN_PACKAGE, LEDGER
 from tests.support.stream_pump import SHARD, Consumer, Context, Pump, environment
@@ -82,7 +82,7 @@ class Deployment:
             SCAN_UNITS="1000000",
             DOMAIN_PACKAGE=DOMAIN_PACKAGE,
         )
-        self.dependencies = self._dependencies(Life())
+        self.dependencies = self._dependencies(Turns())
         self.api = api.build(self.environment, LEDGER, self.dependencies)
         self.rollup = rollup.build(self.environment, LEDGER, self.dependencies)
         projector = project.build(self.environment, LEDGER, self.dependencies)
@@ -96,11 +96,11 @@ class Deployment:
         self.pump = Redelivering(self.dynamodb, self._dynamo, name, self._consumers, begin="LATEST")
         self.pump.run()
 
-    def _dependencies(self, life: Life) -> Dependencies:
+    def _dependencies(self, turns: Turns) -> Dependencies:
         machine: Any = self.machine
         return Dependencies(
-            table=lambda *_, **__: Mortal(self.table, life),  # type: ignore[arg-type]
-            bucket=lambda name, **__: Mortal(self.buckets[name], life),  # type: ignore[arg-type]
+            table=lambda *_, **__: let_end(self.table, turns),
+            bucket=lambda name, **__: let_end(self.buckets[name], turns),
             machine=lambda _: machine,
             now=lambda: self.now,
             parallelism=1,
@@ -119,7 +119,7 @@ class Deployment:
         return self.handle(list(self.machine.started.values())[-1], lives)
 
     def handle(self, asked: dict[str, Any], lives: int | None = None) -> dict[str, Any]:
-        handler = jobs.build(self.environment, dependencies=self._dependencies(Life(lives)))
+        handler = jobs.build(self.environment, dependencies=self._dependencies(Turns(lives)))
         return handler(asked, Context())
 
     def everything(self) -> dict[ItemKey, Image]:

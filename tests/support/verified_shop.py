@@ -41,7 +41,7 @@ from daicho.testing.memory_deployment import DeliveryError
 from daicho.testing.stack_settings import ARCHIVE_BUCKET, FAILURE_BUCKET
 from daicho.verify.findings import Finding, FindingStore
 from daicho.verify.job import VerifyJob, find_verification, request_verification
-from tests.support.mortal_stores import Killed, Life, Mortal
+from tests.support.mortal_stores import Killed, Turns, let_end
 
 STEP_S = 300.0
 
@@ -221,10 +221,12 @@ class VerifiedShop:
 
     def kill_step(self, job: VerifyJob, after: int) -> bool:
         """A step whose process ends after so many saves or objects; False if it did not."""
-        worker, life = self._build_worker(), Life(after + 1)
-        store: Any = Mortal(worker.store, life, "put")
-        failures: Any = Mortal(worker.failures, life, "create")
-        worker = replace(worker, store=store, failures=failures)
+        worker, turns = self._build_worker(), Turns(after + 1)
+        worker = replace(
+            worker,
+            store=let_end(worker.store, turns, "put_item"),
+            failures=let_end(worker.failures, turns, "put_object"),
+        )
         try:
             worker.run_step(job.machine_input["job"], self._make_budget(STEP_S))
         except Killed:

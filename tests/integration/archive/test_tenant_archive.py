@@ -23,7 +23,7 @@ from daicho.tenants.lifecycle import Tenants
 from daicho.web.api import Api
 from tests.support.api_client import Client
 from tests.support.archive_deployment import BUCKET, LEDGER, Deployed, Entry, write
-from tests.support.mortal_stores import Killed, Life, Mortal
+from tests.support.mortal_stores import Killed, Turns, let_end
 from tests.support.stream_pump import Context, environment
 from tests.support.trials import scaled
 from tests.support.two_tenants import Machine
@@ -64,11 +64,11 @@ class Administered:
         return Client(self.api, tenant, {"sub": "ada", **claims})
 
     def step(self, lives: int | None = None) -> dict[str, Any]:
-        """A step of the newest job, by a process that lives for so many operations."""
-        life = Life(lives)
+        """A step of the newest job, by a process that ends at its request of this number."""
+        turns = Turns(lives)
         dependencies = Dependencies(
-            table=lambda *_, **__: Mortal(self.deployed.table, life),  # type: ignore[arg-type]
-            bucket=lambda *_, **__: Mortal(self.deployed.bucket, life),  # type: ignore[arg-type]
+            table=lambda *_, **__: let_end(self.deployed.table, turns),
+            bucket=lambda *_, **__: let_end(self.deployed.bucket, turns),
             now=lambda: self.deployed.now,
             parallelism=1,
         )

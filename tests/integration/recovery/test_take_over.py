@@ -26,7 +26,7 @@ from daicho.testing.stack_settings import FAILURE_BUCKET
 from daicho.verify.findings import Kind
 from daicho.verify.job import VerifyJob, find_verification
 from tests.support.lost_table import PARTS, TornCopy
-from tests.support.mortal_stores import Killed, Life, Mortal
+from tests.support.mortal_stores import Killed, Turns, let_end
 from tests.support.sample_ledger import build_image
 from tests.support.stream_events import ARN, build_raw_record
 from tests.support.verified_shop import (
@@ -178,9 +178,9 @@ def test_a_take_over_may_be_killed_anywhere_and_repeated(lost: LostTable) -> Non
     lost.take_copy(lambda: change_much(lost))
     lost.lose()
     kills = 0
-    for method in ("put", "update", "transact", "batch_write"):
+    for method in ("put_item", "update_item", "transact_write_items", "batch_write_item"):
         for writes in range(30):
-            store: Any = Mortal(lost.shop._build_worker().store, Life(writes + 1), method)
+            store = let_end(lost.shop._build_worker().store, Turns(writes + 1), method)
             try:
                 lost.take_over(store)
             except Killed:

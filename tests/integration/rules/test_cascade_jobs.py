@@ -18,7 +18,7 @@ from daicho.tenants.restore_job import RestoreJob
 from daicho.write import cascades
 from tests.support.api_client import Client
 from tests.support.deployment import Served, serving_in_memory
-from tests.support.mortal_stores import Killed, Life, Mortal
+from tests.support.mortal_stores import Killed, Turns, let_end
 from tests.support.ruled_domains.accounts import Group, Member, MemberNote
 from tests.support.ruled_project import DOMAIN_PACKAGE, LEDGER
 from tests.support.stream_pump import Context, environment
@@ -64,14 +64,14 @@ class Deletions:
         """What the state machine was given for the newest job."""
         return [*self.machine.started.values()][-1]
 
-    def build_jobs(self, lives: int | None = None) -> Handler:
-        """The function of jobs, in a process that lives for so many requests."""
-        table = Mortal(self.served.table, Life(lives))
+    def build_jobs(self, turns: Turns | None = None) -> Handler:
+        """The function of jobs, in a process that ends at one of its requests."""
+        table = let_end(self.served.table, turns or Turns())
         return jobs.build(self.environment, LEDGER, self.make_dependencies(table))
 
-    def step(self, lives: int | None = None) -> dict[str, Any]:
-        """A step of the newest job."""
-        return self.build_jobs(lives)(self.newest, Context())
+    def step(self, at: int | None = None, *, after: bool = False) -> dict[str, Any]:
+        """A step of the newest job; its process ends before or after a request."""
+        return self.build_jobs(Turns(at, after=after))(self.newest, Context())
 
     def read_job(self) -> dict[str, Any]:
         page: dict[str, Any] = self.acme.good("GET", "/jobs")
@@ -164,7 +164,7 @@ def test_a_job_that_is_killed_at_any_request_goes_on(deletions: Deletions) -> No
         with suppress(Killed):
             done = deletions.step(lives)["done"]
         with suppress(Killed):  # the last request is made, and its answer is lost
-            done = done or deletions.step(-lives)["done"]
+            done = done or deletions.step(lives, after=True)["done"]
         deletions.check_references()
     assert (deletions.read_job()["state"], deletions.list_keys()) == ("succeeded", set())
 

@@ -9,7 +9,7 @@ import pytest
 
 from daicho.archive.forgetter import ForgetReport, Forgetter
 from tests.support.memory_archive import Kept, render_link_name, render_side_name
-from tests.support.mortal_stores import Killed, Life, Mortal
+from tests.support.mortal_stores import Killed, Turns, let_end
 
 
 @pytest.fixture
@@ -86,9 +86,8 @@ def test_stopped_anywhere_it_is_done_by_the_next_run() -> None:
         kept.append(4, tenant="u")
         kept.rejoin(3)
         kept.grow_old()
-        life = Life(stop)
-        table: Any = Mortal(kept.table, life)
-        bucket: Any = Mortal(kept.bucket, life)
+        turns = Turns(stop)
+        table, bucket = let_end(kept.table, turns), let_end(kept.bucket, turns)
         mortal = Forgetter(table, bucket, now=lambda k=kept: k.now)  # type: ignore[misc]
         try:
             mortal.forget("t")

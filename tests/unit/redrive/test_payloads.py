@@ -6,7 +6,8 @@ import pytest
 
 from daicho.redrive.payloads import MissingPayloadError, UnreadablePayloadError, read_payload
 from daicho.stream.claims import render_payload_name
-from tests.support.redrive_setup import SHARD, House, Turns, house, render_number, write_a_day
+from tests.support.mortal_stores import Turns
+from tests.support.redrive_setup import SHARD, House, house, render_number, write_a_day
 
 __all__ = ["house"]
 

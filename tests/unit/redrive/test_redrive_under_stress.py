@@ -9,14 +9,13 @@ import pytest
 
 from daicho.redrive import applier
 from daicho.stream import claims, recount_list
-from tests.support.mortal_stores import Killed
+from tests.support.mortal_stores import Killed, Turns, kill
 from tests.support.redrive_setup import (
     COUNT,
     COUNT_SLOT,
     LENGTH,
     SHARD,
     House,
-    Turns,
     break_code,
     build_song_with_artist,
     drive,
@@ -202,10 +201,6 @@ def mended(story: Callable[[House], None], monkeypatch: pytest.MonkeyPatch) -> H
         house.project()
     house.broken.clear()
     return house
-
-
-def kill() -> None:
-    raise Killed
 
 
 @pytest.mark.parametrize("after", [False, True])

@@ -20,11 +20,10 @@ from daicho.redrive.set_aside import SetAsideRecords
 from daicho.redrive.worker import OVERTAKEN_WAIT_S, RedriveWorker
 from daicho.storage.attributes import get_key
 from daicho.stream import claims
-from tests.support.mortal_stores import Killed
+from tests.support.mortal_stores import Killed, Turns, kill
 from tests.support.redrive_setup import (
     SHARD,
     House,
-    Turns,
     house,
     render_number,
     retry_budget,
@@ -188,9 +187,6 @@ def test_a_step_that_is_killed_anywhere_is_repeated(
     """No record is counted twice, neither in the tallies nor in the job."""
     monkeypatch.setattr(worker, "RECORDS_PER_CALL", 1)
 
-    def kill() -> None:
-        raise Killed
-
     write_a_day(house)
     house.project()
     house.broken.clear()
@@ -218,9 +214,6 @@ def test_a_step_that_is_killed_anywhere_is_repeated(
 
 def test_a_step_that_always_ends_its_process_fails_the_job(claimed: House) -> None:
     """A record that kills the process: the job says so, and does not try for hours."""
-
-    def kill() -> None:
-        raise Killed
 
     job = start(claimed)
     for _ in range(worker.MAX_STEPS_WITHOUT_PROGRESS):

@@ -11,10 +11,10 @@ from daicho.redrive.claim_ids import parse_claim_id
 from daicho.redrive.set_aside import SetAsideRecord, SetAsideRecords
 from daicho.runtime.retry import make_mapper
 from daicho.stream import claims
+from tests.support.mortal_stores import Turns
 from tests.support.redrive_setup import (
     SHARD,
     House,
-    Turns,
     house,
     render_number,
     retry_budget,
