@@ -7,7 +7,7 @@ import json
 import random
 import re
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
@@ -150,9 +150,8 @@ class RequestDrawer:
         schema = self._resolve(content.get("application/json", {}).get("schema", {}))
         example = (schema.get("examples") or [{}])[0]
         kinds: Sequence[tuple[int, Callable[[], str | bytes]]] = (
-            (9, lambda: self._write(self._spoil_fields(example, schema))),
-            (3, lambda: self._write(self._spoil_at(example))),
-            (3, lambda: self._write(self._draw_fields(schema))),
+            (5, lambda: self._write(example)),
+            (10, lambda: self._write(self._spoil(example, schema.get("properties", ())))),
             (2, lambda: self._write(self._draw_value(4))),
             (3, lambda: self._draw_hostile(self._write(example), schema)),
         )
@@ -165,29 +164,17 @@ class RequestDrawer:
             return resolved
         return schema
 
-    def _spoil_fields(self, example: Any, schema: Mapping[str, Any]) -> Any:
-        """An example with other values in up to two fields."""
-        if not isinstance(example, dict):
-            return self._draw_value(3)
-        names = [*schema.get("properties", {}), self._draw_text()]
-        spoilt = self._rng.sample(names, min(len(names), self._rng.choice([0, 0, 1, 2])))
-        return {**example, **{name: self._draw_value(3) for name in spoilt}}
-
-    def _spoil_at(self, value: Any) -> Any:
-        """A value with another one at some depth."""
+    def _spoil(self, value: Any, names: Iterable[str] = ()) -> Any:
+        """A value with another one at some depth, with one more name, or with one less."""
         if isinstance(value, dict) and value and self._happens(0.9):
-            name = self._rng.choice(list(value))
-            return {**value, name: self._spoil_at(value[name])}
+            name = self._rng.choice([*value, *names, self._draw_text()])
+            if self._happens(0.1):
+                return {each: inner for each, inner in value.items() if each != name}
+            return {**value, name: self._spoil(value.get(name))}
         if isinstance(value, list) and value and self._happens(0.8):
             place = self._rng.randrange(len(value))
-            return [*value[:place], self._spoil_at(value[place]), *value[place + 1 :]]
-        return self._draw_value(2)
-
-    def _draw_fields(self, schema: Mapping[str, Any]) -> Any:
-        """An object of known names and any values."""
-        names = list(schema.get("properties", {})) or ["a"]
-        count = self._rng.randint(0, min(6, len(names)))
-        return {name: self._draw_value(3) for name in self._rng.sample(names, count)}
+            return [*value[:place], self._spoil(value[place]), *value[place + 1 :]]
+        return self._draw_value(3)
 
     def _draw_value(self, depth: int) -> Any:
         kind = self._rng.randrange(8 if depth else 5)
