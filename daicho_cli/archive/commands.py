@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from daicho.archive.closed_tenants import ClosedTenants
 from daicho.archive.forget_requests import ForgetRequest
 from daicho.archive.forgetter import ForgetReport, Forgetter
 from daicho.archive.reader import DayRange, Selection
@@ -319,7 +320,8 @@ def forget(  # the command's options
     For legal deletion, after the tenant's items were removed from the table. The default is a dry
     run. Objects younger than 72 hours are rewritten when they are due, by the stack or by --due.
     The tenant's records in the failure bucket are removed too, except those that wait for daicho
-    redrive. After an interruption the same command continues. Exit code 0: no rows of the tenant
+    redrive. With --apply the tenant has to be closed: nothing restores its rows. After an
+    interruption the same command continues. Exit code 0: no rows of the tenant
     are left, or a dry run found none. 1: rows are left, and they are listed. 2: the command could
     not run.
     """
@@ -330,6 +332,8 @@ def forget(  # the command's options
             raise OptionError("--state goes with --tenant: the table records the progress of --due")
         check_tenant(tenant)
         session = ArchiveSession.find(stage, stack)
+        if tenant and apply and not ClosedTenants(session.table).is_closed(tenant):
+            raise OptionError(f"{tenant} is not closed: DELETE /tenant comes before --apply")
         now, waiting = session.now(), _open_forgetter(session).list_waiting() if due else []
         if tenant is not None:
             reports = [_forget_tenant(session, tenant, apply, state)]

@@ -46,7 +46,9 @@ def cost(  # noqa: PLR0913, PLR0917  # the command's options
         Path | None,
         typer.Option(help="A lock file of generations, whose declarations are compared."),
     ] = None,
-    region: Annotated[str, typer.Option(help="The Region of the prices.")] = DEFAULT_REGION,
+    region: Annotated[
+        str | None, typer.Option(help=f"The Region of the prices. Default: {DEFAULT_REGION}.")
+    ] = None,
     prices: Annotated[
         Path | None, typer.Option(help="A price file. Default: the one of the package.")
     ] = None,
@@ -91,7 +93,7 @@ def cost(  # noqa: PLR0913, PLR0917  # the command's options
             lines = [vars(each) | {"cpu_ms": each.cpu_ms} for each in requests]
             print_json(lines) if as_json else print_worst(requests)
             return
-        chosen = load_prices(region, prices or PRICE_FILE)
+        chosen = load_prices(region or DEFAULT_REGION, prices or PRICE_FILE)
         if idle:
             if traffic or against or against_ledger:
                 raise OptionError("--idle has no traffic: give no file and no comparison")
@@ -110,11 +112,17 @@ def cost(  # noqa: PLR0913, PLR0917  # the command's options
 
 
 def _show_tenants(
-    period: str, region: str, prices: Path | None, stage: str | None, stack: Path, *, as_json: bool
+    period: str,
+    region: str | None,
+    prices: Path | None,
+    stage: str | None,
+    stack: Path,
+    *,
+    as_json: bool,
 ) -> None:
     with end_on_errors("cost"):
-        chosen = load_prices(region, prices or PRICE_FILE)
         connection = Connection.find(None, None, stack, stage=stage, region=region)
+        chosen = load_prices(connection.region or DEFAULT_REGION, prices or PRICE_FILE)
         entries = read_period(connection.open(parallelism=1), period)
     if as_json:
         print_json(build_document_by_tenant(period, entries, chosen))

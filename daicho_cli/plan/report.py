@@ -174,7 +174,8 @@ def list_rebuild_lines(rebuild: EntityRebuild, generation: int) -> Iterator[str]
     )
     impossible = f"cannot be derived by generation {generation}. The rebuild leaves them"
     taken = (
-        "have a unique value that an earlier item has. The rebuild is blocked until they are changed"
+        "have a unique value that an earlier item has. "
+        "The rebuild is blocked until they are changed"
     )
     for found, problem in (
         (check.over_together, together),

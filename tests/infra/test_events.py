@@ -142,7 +142,7 @@ def subscribed(tmp_path_factory: pytest.TempPathFactory) -> Synthesis:
     project = Project("Shop", root, root, "domains", root / "generations.json")
     ledger = project.discover().append_generations(Ledger(project="Shop"))
     write_lock_file(ledger, project.lock_file)
-    return synthesise("prod", root, ledger=ledger, project=project)
+    return synthesise("prod", root, ledger=ledger, project=project, memory={"subscribe": 2048})
 
 
 def test_each_subscriber_has_a_function_a_queue_and_its_own_rights(subscribed: Synthesis) -> None:
@@ -150,7 +150,7 @@ def test_each_subscriber_has_a_function_a_queue_and_its_own_rights(subscribed: S
     (told,) = (id for id in functions if id.startswith("OnTellSomebody"))
     settings = functions[told]["Properties"]
     assert settings["Handler"] == "daicho.handlers.subscribe.handler"
-    assert (settings["Timeout"], settings["MemorySize"]) == (20, 1024)
+    assert (settings["Timeout"], settings["MemorySize"]) == (20, 2048)
     assert (
         settings["Environment"]["Variables"].items()
         >= {

@@ -128,7 +128,8 @@ def test_memory_of_an_unknown_function_is_refused() -> None:
 
 def test_reserved_concurrency_is_of_functions_and_leaves_the_others_enough() -> None:
     replace(STAGES["dev"], reserved_concurrency={"project": 40}).check()
-    for wrong in ({"projector": 1}, {"project": 0}, {"api": 900, "project": 1}):
+    wrong_ones = ({"projector": 1}, {"subscribe": 1}, {"project": 0}, {"api": 900, "project": 1})
+    for wrong in wrong_ones:
         with pytest.raises(SettingsError, match="reserved_concurrency"):
             replace(STAGES["dev"], reserved_concurrency=wrong).check()
 

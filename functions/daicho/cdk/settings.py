@@ -85,7 +85,8 @@ class Settings:
     ``project_window_seconds``: how long Lambda collects records before it invokes the projector,
     if there are fewer than a batch. Each second makes searches and totals a second older, and
     writes of totals fewer. ``console``: the API serves the console.
-    ``memory``: megabytes of functions, by name, where they differ from `MEMORY_MB`.
+    ``memory``: megabytes of functions, by name, where they differ from `MEMORY_MB`. ``subscribe``
+    names all subscribers.
     ``bounds``: what one request of the API may take. ``reserved_concurrency``: the executions
     that are kept for a function, which are its most too, by name; none by default.
     ``local_layer``, ``local_ledger``: the folders with the packages and the lock file at stage
@@ -301,9 +302,10 @@ class Settings:
             yield "domain_name is not for stage local"
         if self.is_local and self.warm_throughput:
             yield "warm_throughput is for stages of an account only"
-        for name in ("memory", "reserved_concurrency"):
-            if unknown := sorted(getattr(self, name).keys() - MEMORY_MB.keys()):
-                yield f"{name} has {', '.join(unknown)}; the functions are {', '.join(MEMORY_MB)}"
+        single = [name for name in MEMORY_MB if name != "subscribe"]  # each subscriber is one
+        for name, known in (("memory", [*MEMORY_MB]), ("reserved_concurrency", single)):
+            if unknown := sorted(getattr(self, name).keys() - set(known)):
+                yield f"{name} has {', '.join(unknown)}; the functions are {', '.join(known)}"
         reserved, most = sum(self.reserved_concurrency.values()), self.concurrency_quota - 100
         if reserved > most or any(value < 1 for value in self.reserved_concurrency.values()):
             yield (

@@ -220,4 +220,5 @@ def check_condition(declaration: Declaration, where: ConditionSpec) -> None:
 def check_value_count(parts: tuple[Any, ...], expected: int, declaration: Declaration) -> None:
     """Check how many values a query is called with; TypeError names the declaration."""
     if len(parts) != expected:
-        raise TypeError(f"{declaration} takes {expected} values, not {len(parts)}")
+        values = "1 value" if expected == 1 else f"{expected} values"
+        raise TypeError(f"{declaration} takes {values}, not {len(parts)}")

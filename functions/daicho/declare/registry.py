@@ -85,12 +85,13 @@ class Daicho:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The roles that routes and access rules name, in order of name."""
+        """The roles that routes, access rules and rules of changes name, in order of name."""
         names = [
             roles
             for rule in self.access_rules.values()
             for roles in (rule.reading_roles, rule.writing_roles)
         ]
+        names += [tuple(entity.rules_.roles) for entity in self.entities]
         for domain in self.domains:
             names += [roles for each in domain.resources for roles in each.roles.values()]
             names += [mounted.roles for mounted in domain.mounted]

@@ -74,7 +74,8 @@ class Redrive(Construct):
 TIMEOUT = Duration.minutes(15)
 REDRIVES = "redrive-*"
 """The names of jobs that redrive, as a pattern. A test compares it with the library."""
-# Of a table or a function that does not answer. Half a day of it, then somebody has to look.
+# Of a table or a function that does not answer. Some six hours of it, as the pauses are drawn up to
+# ten minutes; then somebody has to look.
 RETRY = {
     "ErrorEquals": ["States.ALL"],
     "IntervalSeconds": 5,

@@ -180,7 +180,7 @@ class PythonFunction(Construct):
             handler=f"{LOCAL if is_wrapped else shared.project.handlers}.{module or name}.handler",
             description=f"{settings.title}: {name}",
             layers=self._list_layers(),
-            memory_size={name: MEMORY_MB[module or name], **settings.memory}[name],
+            memory_size={**MEMORY_MB, **settings.memory}[module or name],
             reserved_concurrent_executions=settings.reserved_concurrency.get(name),
             timeout=timeout,
             role=self.role,

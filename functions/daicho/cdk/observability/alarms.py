@@ -32,7 +32,7 @@ REMEDIES: Mapping[str, str] = {
     "failure bucket": "Fix the cause, deploy, then redrive the records within 24 hours.",
     "project lost a payload, archive lost a payload": (
         "Restore the policy of the failure bucket, its key and the permissions of the function. "
-        "Then rebuild, or verify the archive."
+        "Then run daicho recover, or verify the archive."
     ),
     "rollup does not run, rollup lags, rollup fails": (
         "Read the log of rollup for the tally. If it does not run, check its schedule and the "

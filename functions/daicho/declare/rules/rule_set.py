@@ -227,6 +227,13 @@ class RuleSet:
         """Whether a deletion must know the stored item."""
         return any(each.guards_deletion for each in self.changes)
 
+    @property
+    def roles(self) -> frozenset[str]:
+        """The roles that a caller needs for some change."""
+        lists = [names for _, names in self.limited]
+        lists += [names for each in self.transitions for names in each.roles.values()]
+        return frozenset(name for names in lists for name in names) - {OWNER}
+
     @cached_property
     def once_fields(self) -> frozenset[str]:
         """The state fields with a state that is given only once."""
@@ -271,7 +278,9 @@ def collect_rules(
         (spec, read_names(spec.write, str(spec))) for spec in fields.values() if spec.write
     )
     for spec, names in limited:
-        _check_limited(spec, names, fields.values())
+        _check_owner(spec, f"write={OWNER!r}", names, fields.values())
+        if TENANT in names:
+            raise DeclarationError(f"{spec}: write={TENANT!r} limits nothing: leave it out")
     moving = [getattr(each, "moves", None) for each in declared]
     fixed = [spec for spec in key_fields if spec not in moving]
     transitions = tuple(
@@ -279,21 +288,23 @@ def collect_rules(
         for spec in fields.values()
         if spec.transitions is not None
     )
+    for each in transitions:
+        for names in each.roles.values():
+            role = f"transition(role={OWNER!r})"
+            _check_owner(fields[each.name], role, names, fields.values())
     return RuleSet(computed, checks, transitions, changes, limited) or NO_RULES
 
 
-def _check_limited(spec: FieldSpec, names: Sequence[str], fields: Iterable[FieldSpec]) -> None:
-    """Check that a field can be limited to some callers.
+def _check_owner(
+    spec: FieldSpec, argument: str, names: Sequence[str], fields: Iterable[FieldSpec]
+) -> None:
+    """Check that an entity has an owner, if owners are named in an argument of a field.
 
     Raises:
-        DeclarationError: an entity without an owner, or everybody may write the field.
+        DeclarationError: it has none.
     """
     if OWNER in names and not any(each.role == "owner" for each in fields):
-        raise DeclarationError(
-            f"{spec}: write={OWNER!r} needs an owner: owner: str = owned_by_caller()"
-        )
-    if TENANT in names:
-        raise DeclarationError(f"{spec}: write={TENANT!r} limits nothing: leave it out")
+        raise DeclarationError(f"{spec}: {argument} needs an owner: owner: str = owned_by_caller()")
 
 
 def _check_input(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,8 +28,13 @@ class Shard:
     def render_record(self, position: int) -> str:
         """A record as JSON. It is rendered once, because no record changes."""
         for record in self.records[len(self._texts) : position + 1]:
-            self._texts.append(json.dumps(record))
+            self._texts.append(json.dumps(record, default=_encode_binary))
         return self._texts[position]
+
+
+def _encode_binary(value: Any) -> str:
+    """A binary value, as an event carries it."""
+    return base64.b64encode(bytes(value)).decode()
 
 
 @dataclass

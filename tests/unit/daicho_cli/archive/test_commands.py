@@ -13,13 +13,21 @@ from pathlib import Path
 
 import pytest
 
+from daicho.layout.tenant_items import build_closed_mark_key
 from daicho.storage import attributes
+from daicho.storage.requests import to_key_image
 from tests.support.archive_commands import Commanded, commanded
 from tests.support.failed_records import build_raw_deletion, render_body
 from tests.support.memory_archive import WEEK_LATER, Kept, build_download, render_link_name
 
 
+def close(made: Commanded, tenant: str) -> None:
+    """Close a tenant, so that its rows may be removed."""
+    made.kept.table.put(to_key_image(build_closed_mark_key(tenant)))
+
+
 def test_a_tenant_goes_and_the_rest_stays(made: Commanded) -> None:
+    close(made, "t")
     made.kept.grow_old()
     assert made.failures.create(
         "done/x", render_body({"shard": "s", "record": build_raw_deletion(7, "t")}), {}
@@ -36,7 +44,16 @@ def test_a_tenant_goes_and_the_rest_stays(made: Commanded) -> None:
     assert list(Path.cwd().iterdir()) == []
 
 
+def test_no_row_of_a_tenant_that_is_not_closed_is_removed(made: Commanded) -> None:
+    made.kept.grow_old()
+    result = made.run("forget", "--tenant", "u", "--apply")
+    assert (result.exit_code, "u is not closed" in result.stderr) == (2, True)
+    assert 3 in made.kept.numbers()
+    assert made.run("forget", "--tenant", "u").exit_code == 1, "it can be counted"
+
+
 def test_younger_objects_go_when_their_time_has_come(made: Commanded) -> None:
+    close(made, "t")
     result = made.run("forget", "--tenant", "t", "--apply", "--json")
     told = json.loads(result.stdout)
     assert result.exit_code == 1
@@ -59,6 +76,7 @@ def test_what_waits_for_a_redrive_is_named(made: Commanded) -> None:
     assert made.failures.create(
         name, render_body({"payload": payload, "DDBStreamBatchInfo": {"shardId": "s"}}), {}
     )
+    close(made, "v")
     for more in ((), ("--apply",)):
         result = made.run("forget", "--tenant", "v", *more)
         assert result.exit_code == 1
@@ -69,6 +87,7 @@ def test_what_waits_for_a_redrive_is_named(made: Commanded) -> None:
 def test_a_removal_that_was_cut_off_goes_on_and_keeps_what_is_young(
     made: Commanded,
 ) -> None:
+    close(made, "t")
     with made.broken_off(2):
         assert made.run("forget", "--tenant", "t", "--apply").exit_code == 130
     assert len(list(Path.cwd().iterdir())) == 1

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from daicho import (
     ChangeCheck,
     Check,
+    Domain,
     Entity,
     Frozen,
     Key,
@@ -20,9 +21,12 @@ from daicho import (
     created_at,
     field,
     one_of,
+    owned_by_caller,
     stored_object,
+    transition,
     uid,
 )
+from daicho.declare.registry import Daicho
 from daicho.errors import DeclarationError
 
 
@@ -164,6 +168,14 @@ def test_writers_that_are_refused() -> None:
             number: int = field(write="owner")
             key = Key(number)
 
+    with pytest.raises(DeclarationError, match=r"Unowned.state: transition\(role='owner'\) needs"):
+
+        class Unowned(Entity):
+            state: Literal["open", "paid"] = field(
+                transitions={"open": (transition("paid", role="owner"),)}
+            )
+            key = Key(state, moves=state)
+
     with pytest.raises(DeclarationError, match=r"Wrong3.number: write='tenant' limits nothing"):
 
         class Wrong3(Entity):
@@ -177,3 +189,17 @@ def test_writers_that_are_refused() -> None:
             id: str = uid()
             key = Key(id)
             rule = Frozen(id, when=one_of(number, 3))
+
+
+def test_the_roles_of_a_project_include_those_of_changes() -> None:
+    class Payment(Entity):
+        id: str = uid()
+        state: Literal["open", "paid"] = field(
+            transitions={"open": (transition("paid", role=("clerk", "owner")),)}
+        )
+        limit: int = field(write="boss")
+        by: str = owned_by_caller()
+
+        key = Key(id)
+
+    assert Daicho(Domain("payments", Payment)).roles == ("boss", "clerk")
