@@ -142,4 +142,6 @@ class Api(HttpApi):
 def _build_refusal(excess: Excess) -> OverQuota:
     name, seconds = excess.limit, excess.seconds
     detail = f"the tenant is over its limit of {name.replace('_', ' ')}: wait for {seconds} s"
+    if name == "items":
+        detail = "the tenant has as many items as it may have: delete some before you create one"
     return OverQuota(detail, name, seconds)

@@ -193,6 +193,7 @@ def test_a_tenant_with_as_many_items_as_it_may_have_creates_none(
         assert (refused.status, refused.headers["Retry-After"]) == (429, "5")
         assert refused.json["type"] == "/problems/over-quota"
         assert refused.fields == {"items"}
+        assert "delete some before" in refused.json["detail"]
     assert client("PUT", "/documents/d", {"title": "a", "sections": {"s": 1}}).status == 429
     assert client("PATCH", paths[0], {"name": "Eve"}).status == 200
     assert client("DELETE", paths[1]).status == 204

@@ -200,10 +200,10 @@ TYPES: tuple[ProblemType, ...] = (
     ProblemType(
         "over-quota",
         429,
-        "The tenant has consumed more than it may: requests, read units or write units. errors "
-        "names the limit. Nothing was read or written.",
-        "Repeat the request after the number of seconds in Retry-After. GET /limits shows the "
-        "limits of the tenant, and what is left of them.",
+        "The tenant has consumed more than it may: requests, read units or write units; or it has "
+        "as many items as it may have. errors names the limit. Nothing was read or written.",
+        "Repeat the request after the number of seconds in Retry-After, or delete items. GET "
+        "/limits shows the limits of the tenant, and what is left of them.",
         "Over Quota",
     ),
     ProblemType(
