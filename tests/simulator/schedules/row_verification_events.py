@@ -201,6 +201,10 @@ class RowVerificationEvents(EventOwner):
         self._wrong += [f"damage that was not found: {key}" for key in sorted(damaged - found)]
         self._lambda.redrive_all()  # older code may have set the record of a repair aside
         self._lambda.drain()
+        if job.outcome == "undecided":  # about what a record set aside may still change
+            self._run_to_end(self._begin_last(repair=True))
+            self._lambda.redrive_all()
+            self._lambda.drain()
         again = self._run_to_end(self._begin_last(repair=False))
         self._wrong += [
             f"left after a repair: {each.kind} {each.key}"
