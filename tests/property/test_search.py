@@ -26,7 +26,7 @@ from daicho.declare.registry import Daicho
 from daicho.items.mapper import to_item
 from daicho.layout import item_keys
 from daicho.plan import Ledger, TextRules
-from daicho.query import related_search
+from daicho.query import page_reader, related_search
 from daicho.search import pager, posting_lists
 from daicho.search.normalise import compute_meanings, compute_readings, fold, has_words
 from daicho.storage.attributes import ItemKey
@@ -183,7 +183,7 @@ def shelf_of(persons: list[Person], groups: list[str], draw: random.Random) -> S
 def circumstances(draw: random.Random) -> Iterator[None]:
     """Budgets that end anywhere, and every way of reading that large lists would bring about."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pager, "UNITS", draw.choice([2.5, 4.0, 9.0, 300.0]))
+        patch.setattr(page_reader, "UNITS", draw.choice([2.5, 4.0, 9.0, 300.0]))
         patch.setattr(pager, "REQUESTS", draw.choice([2, 5, 50]))
         patch.setattr(related_search, "MAX_MERGED", draw.choice([0, 64]))
         walks = draw.random() < 0.5
@@ -343,7 +343,7 @@ def test_rows_of_one_item_may_fill_more_than_a_block() -> None:
     shelf = shelf_of(persons, [], draw)
     shelf.before.clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pager, "UNITS", 2.5)
+        patch.setattr(page_reader, "UNITS", 2.5)
         for keyword in ("aaab", "aaau", "aaaz"):
             pages = walked(
                 Book(shelf, LEDGER, TENANT, parallelism=1), (Person.begins(keyword),), draw
