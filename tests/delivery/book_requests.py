@@ -305,3 +305,9 @@ class ExpiringStore:
             return method(**request)
 
         return carry_out
+
+
+class DocumentReads(BookRequests):
+    """Documents are replaced while they are read."""
+
+    races: ClassVar[Mapping[str, Races]] = {"Document": (("read", "put"),)}

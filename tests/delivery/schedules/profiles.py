@@ -15,7 +15,7 @@ from daicho.testing.schedules.running import build_schedules
 from daicho.testing.schedules.schedule import Schedule
 from daicho.testing.simulated_entities import simulate_ledger
 from tests.delivery import sample_entities as book_samples
-from tests.delivery.book_requests import BookRequests
+from tests.delivery.book_requests import BookRequests, DocumentReads
 from tests.delivery.schedules.chosen_profiles import CHOSEN_PROFILES
 from tests.delivery.schedules.closing_profiles import CLOSING_PROFILES
 from tests.delivery.schedules.dismissal_profiles import DISMISSAL_PROFILES
@@ -371,6 +371,25 @@ PROFILES = (
             "detached": (120, 240),
             **dict.fromkeys(("abandon", "repeat", "rollup", "split", "load", "deploy"), (0,)),
             "sweep": (0, 8, 20),
+        },
+    ),
+    # A document is replaced while it is read.
+    ProofProfile(
+        "documents read",
+        8,
+        entities=book_samples.ENTITIES,
+        requests=DocumentReads,
+        entity_sets=(("Document",),),
+        max_items=(1,),
+        writes=(16, 24),
+        shards=(1,),
+        fault_levels=(0.0,),
+        events={
+            "advance": (10,),
+            "race_requests": (120,),
+            "write": (60,),
+            "detached": (120,),
+            **dict.fromkeys(("abandon", "repeat", "rollup", "split", "load", "deploy"), (0,)),
         },
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from daicho.testing.faults.code_versions import FIXED_CODE, OLD_CODE
-from daicho.testing.schedules.profile import POISON, SAME_DIRTY_SHARDS
+from daicho.testing.schedules.profile import FEW_RETRIES, POISON, SAME_DIRTY_SHARDS
 from tests.delivery.sample_values import SAMPLE_ENTITIES
 from tests.delivery.schedules.sample_profile import sample_profile
 
@@ -72,6 +72,18 @@ RARE_PROFILES = (
         writes=(4, 6, 9),
         fault_levels=(0.02, 0.15),
         events={"write": (60,), "load": (0, 8), "rollup": (0, 8)},
+    ),
+    # Redrives write the rows of a record in parallel, and some of the writes fail.
+    sample_profile(
+        "redrives in parallel",
+        10,
+        max_items=(1, 2),
+        parallelism=(2, 4),
+        mark_kinds=POISON,
+        retries=FEW_RETRIES,
+        writes=(3, 5),
+        fault_levels=(0.15,),
+        events={"write": (40,), "redrive": (8, 20)},
     ),
     # Hours pass in which copies may still arrive, or days in which everything expires that can.
     sample_profile(

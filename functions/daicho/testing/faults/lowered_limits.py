@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from unittest import mock
 
 from daicho.stream import batch_writer, claims
-from daicho.tally import rollup
+from daicho.tally import rollup, total_writer
 
 
 @contextmanager
@@ -23,5 +23,6 @@ def lower_limits(max_open_claims: int, max_rollup_starts: int) -> Iterator[None]
         mock.patch.object(batch_writer, "get_tenant", lambda key: key.pk),
         mock.patch.object(claims, "MAX_OPEN_CLAIMS", max_open_claims),
         mock.patch.object(rollup, "MAX_STARTS", max_rollup_starts),
+        mock.patch.object(total_writer, "MAX_STARTS", max_rollup_starts),
     ):
         yield
