@@ -391,8 +391,18 @@ class TallyPhase(_TallyWork):
                 return False
             for tally, parts in verdicts.items():
                 self._judge(tally, parts)
+            self._report_begun(evidence.find_lacking({reading.tally for reading in judged}))
             self._note_place(number + 1)
         return True
+
+    def _report_begun(self, lacking: Iterable[str]) -> None:
+        """Report tallies that began during the run, so that it has not read them, and lack part."""
+        expected, found = "what its items contribute", "another sum: verify again"
+        for tally in lacking:
+            if self._is_judged(tally) and not self._is_closed(tally):
+                tenant, key = TallyName.parse(tally).tenant, total_items.build_total_key(tally)
+                finding = Finding(Kind.SUMS, tenant, key, expected, found, "undecided")
+                self.step.add_findings([finding])
 
     def _verify_archive(self, verdicts: Mapping[str, list[PartVerdict]]) -> bool:
         """Verify the archive of entities whose kept parts differ; False if time was over.

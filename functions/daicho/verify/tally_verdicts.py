@@ -139,6 +139,20 @@ class TallyLines:
             verdicts.append(PartVerdict(part, expected, reading.amounts[part]))
         return verdicts
 
+    def find_lacking(self, read: Collection[str]) -> list[str]:
+        """Tallies without a reading whose entries do not add up to what their items contribute.
+
+        Such a tally had no slots, no total and no items when the tallies were listed. An item that
+        gets back what it contributed before may still be missing in it.
+        """
+        begun = sorted({tally for tally, _ in self.evidence} - set(read))
+        readings = (TallyReading(tally, dict.fromkeys(PARTS, Amount()), {}) for tally in begun)
+        return [
+            reading.tally
+            for reading in readings
+            if any(verdict.damage for verdict in self.compare(reading, PARTS, ()))
+        ]
+
 
 def find_part(sort_key: str) -> Part:
     """The part of a tally to which a slot belongs."""
