@@ -124,4 +124,4 @@ def test_a_tenant_is_deleted(stack: dict[str, Any], tokens: dict[str, str]) -> N
     assert asked("member", "GET", where).status_code == 404
     with client(stack, "globex") as other:
         assert other.get("/artists?name=d").json() == before
-        assert other.get(where).status_code == 403
+        assert other.get(where).status_code == 404

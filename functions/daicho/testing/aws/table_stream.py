@@ -32,9 +32,9 @@ class Shard:
         return self._texts[position]
 
 
-def _encode_binary(value: Any) -> str:
-    """A binary value, as an event carries it."""
-    return base64.b64encode(bytes(value)).decode()
+def _encode_binary(value: bytes) -> str:
+    """A binary value, as an event carries it. No other value needs a rendering of its own."""
+    return base64.b64encode(value).decode()
 
 
 @dataclass
