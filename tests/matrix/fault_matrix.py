@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -132,9 +132,17 @@ def find_by_tests(
             again.append(by_name[name])
         else:
             yield Finding(name, suite, len(tests), found_by, seconds)
+    yield from _find_in_parallel(
+        lambda fault: _find_in_copy(fault, suite, reached[fault.name]), again
+    )
+
+
+def _find_in_parallel(
+    find_one: Callable[[Fault], Finding], faults: Iterable[Fault]
+) -> Iterator[Finding]:
+    """The finding of each fault, as soon as there is one."""
     with ThreadPoolExecutor(PROCESSES) as pool:
-        running = [pool.submit(_find_in_copy, each, suite, reached[each.name]) for each in again]
-        for each in as_completed(running):
+        for each in as_completed([pool.submit(find_one, fault) for fault in faults]):
             yield each.result()
 
 
@@ -227,15 +235,10 @@ def find_in_suite(
     if suite in TEST_SUITES:
         entries = record_entries(suite, folder)
         findings = find_by_tests(missing, suite, folder, entries) if missing else ()
-        pool = None
     else:
-        pool = ThreadPoolExecutor(PROCESSES)
-        running = [pool.submit(find_by_schedules, fault) for fault in missing]
-        findings = (each.result() for each in as_completed(running))
+        findings = _find_in_parallel(find_by_schedules, missing)
     for finding in track(findings, suite, len(missing), console=console):
         results.add(finding)
-    if pool is not None:
-        pool.shutdown()
 
 
 def render_table(faults: Sequence[Fault], findings: Mapping[tuple[str, str], Finding]) -> str:

@@ -398,11 +398,10 @@ class TallyPhase(_TallyWork):
     def _report_begun(self, lacking: Iterable[str]) -> None:
         """Report tallies that began during the run, so that it has not read them, and lack part."""
         expected, found = "what its items contribute", "another sum: verify again"
-        for tally in lacking:
-            if self._is_judged(tally) and not self._is_closed(tally):
-                tenant, key = TallyName.parse(tally).tenant, total_items.build_total_key(tally)
-                finding = Finding(Kind.SUMS, tenant, key, expected, found, "undecided")
-                self.step.add_findings([finding])
+        for tally in filter(self._is_judged, lacking):
+            tenant, key = TallyName.parse(tally).tenant, total_items.build_total_key(tally)
+            finding = Finding(Kind.SUMS, tenant, key, expected, found, "undecided")
+            self._report(finding, lambda: False)
 
     def _verify_archive(self, verdicts: Mapping[str, list[PartVerdict]]) -> bool:
         """Verify the archive of entities whose kept parts differ; False if time was over.
