@@ -9,6 +9,7 @@ to 27).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import ClassVar
 
 from daicho.errors import UnavailableError
@@ -20,6 +21,7 @@ from daicho.runtime.settings import MIN_FILTER_SPREAD_S
 from daicho.storage.attributes import ItemKey
 from daicho.stream.heartbeat_watcher import HeartbeatWatcher
 from daicho.testing.faults.processes import SimulatedProcess
+from daicho.testing.oracle.stream_history import list_images
 from daicho.testing.schedules.event_owner import EventOwner, ScheduleParts
 from daicho.testing.stack_settings import TABLE
 from tests.simulator.faults.waiting_processes import WaitingProcesses
@@ -233,7 +235,7 @@ class Lifecycle(EventOwner):
                 table, watcher, release.ledger, FILTER_SPREAD_S, lambda: release.is_going_back
             )
             budget, source = make_retry_budget(process, dependencies), str(release.number)
-            before = self._find_last_check()
+            earlier = self._list_checks()
             try:
                 if is_finish and self.rebuilds is not None:
                     self.rebuilds.finish_deployment(process, release.ledger, source)
@@ -243,10 +245,10 @@ class Lifecycle(EventOwner):
                     prepared.open_to_writers(run, source, budget)
             except ReleaseRefusedError as error:
                 self._lambda.fault_counts["release refused"] += 1
-                last = self._find_last_check()
-                # Else another one was checked since. A check of which the request was carried out
-                # late may be the last one once more: the step has met the other one all the same.
-                if is_check or (last in release.checks and last == before):
+                # Else another one was checked, if only until the request of a check was carried out
+                # late: then that check is the last one once more.
+                last, *later = self._list_checks()[max(len(earlier) - 1, 0) :] or [""]
+                if is_check or (last in release.checks and not later):
                     self._judge.judge_refusal(release.ledger, str(error))
                 self._end_process(release, process, "refused")
             except UnavailableError:
@@ -261,10 +263,10 @@ class Lifecycle(EventOwner):
             self._judge.add_writers(release.ledger, released=True)
         release.process = self._processes.start(RELEASER, work)
 
-    def _find_last_check(self) -> str | None:
-        """The stamp of the last check that is recorded."""
-        item = self._deployment.dynamodb.find(CHECK_KEY)
-        return None if item is None else item["stamp"]["S"]
+    def _list_checks(self) -> list[str]:
+        """The stamps of the checks that were recorded, in their order."""
+        stamps = [image["stamp"]["S"] for image in list_images(self._deployment.stream, CHECK_KEY)]
+        return [stamp for stamp, _ in groupby(stamps)]
 
     def _end_process(
         self, release: RunningRelease, process: SimulatedProcess, outcome: str

@@ -123,11 +123,13 @@ class SimulatedLambda:
 
     def end_processes(self, is_ended: Callable[[SimulatedProcess], bool]) -> None:
         """End some processes before their next operation."""
+        # The time that the end of one process takes may have ended others.
         for process in [each for each in self.polled if is_ended(each)]:
-            process.kill()
-            self._answer(process, FunctionFailed("timeout"))
+            if process in self.polled:
+                self._answer(process, FunctionFailed("timeout"))
+                process.kill()
         for process in [each for each in self.detached if is_ended(each)]:
-            if process in self.detached:  # the time that another one's end takes may have ended it
+            if process in self.detached:
                 self.detached.remove(process)
                 process.kill()
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from daicho.storage.attributes import Image
+from daicho.storage.attributes import Image, ItemKey
 from daicho.testing.aws.table_stream import Record, TableStream
 
 _SHARD_ITEMS = "#shard#"
@@ -51,6 +51,13 @@ def list_expired_items(stream: TableStream) -> list[ExpiredItem]:
 def is_base_item(image: Image) -> bool:
     """Whether an image is of an item of an entity. The stack's heartbeats are not."""
     return image.get("type", {}).get("S", UNDECLARED) not in (UNDECLARED, HEARTBEAT)
+
+
+def list_images(stream: TableStream, key: ItemKey) -> list[Image]:
+    """What the item with a key has been, in the order of its changes."""
+    changes = (record["dynamodb"] for record in _list_records(stream))
+    names = {"PK": {"S": key.pk}, "SK": {"S": key.sk}}
+    return [each["NewImage"] for each in changes if each["Keys"] == names and "NewImage" in each]
 
 
 def find_restored_rows(stream: TableStream) -> dict[str, Image]:
