@@ -6,7 +6,7 @@ With ``--again`` it does so with a run that writes all rows of the chosen items 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
@@ -38,8 +38,18 @@ from daicho_cli.aws import DeployedStage, Stack, find_stage, read_table_size
 from daicho_cli.options import LOCAL, AsJson, Scan, StackFile, Stage, Wait, Yes
 from daicho_cli.plan.changes import EntityChange
 from daicho_cli.plan.items import ScanOptions
-from daicho_cli.plan.rebuild import DEFAULT_RATE, estimate_repair, preview_rebuilds
-from daicho_cli.plan.report import describe_reading, list_rebuild_lines, summarize_rebuilds
+from daicho_cli.plan.rebuild import (
+    DEFAULT_RATE,
+    RebuildPreview,
+    estimate_repair,
+    preview_rebuilds,
+)
+from daicho_cli.plan.report import (
+    describe_reading,
+    describe_rebuild,
+    list_rebuild_lines,
+    summarize_rebuilds,
+)
 from daicho_cli.project import load_ledger
 from daicho_cli.terminal import (
     INCOMPLETE,
@@ -138,14 +148,45 @@ class RepairChoice:
     tenant: str = ""
 
 
-def describe_dry_run(
+@dataclass(frozen=True)
+class DryRun:
+    """What a rebuild, or a repair run, would do at a rate. Nothing was written."""
+
+    changes: Sequence[EntityChange]
+    preview: RebuildPreview
+    rate: float
+
+    def render_text(self) -> str:
+        """A line for each entity and each of its declarations, and the sums."""
+        lines: list[str] = []
+        for change, rebuild in zip(self.changes, self.preview.rebuilds, strict=True):
+            is_newer = change.before < change.after
+            items = f"items of generation {change.before} -> {change.after}"
+            lines.append(f"{change.entity}  {items if is_newer else 'again'}")
+            lines += list_rebuild_lines(rebuild, change.after)
+        lines += [
+            summarize_rebuilds(self.preview.rebuilds, self.rate),
+            describe_reading(self.preview.read, self.preview.prices),
+            "Nothing was written.",
+        ]
+        return "\n".join(lines)
+
+    def build_document(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        rebuilds = {each.entity: describe_rebuild(each) for each in self.preview.rebuilds}
+        return {"rate": self.rate, "rebuilds": rebuilds}
+
+
+def make_dry_run(
     deployed: DeployedStage,
     ledger: Ledger,
     rate: float,
     scan: ScanOptions | None,
     choice: RepairChoice | None,
-) -> str:
+) -> DryRun | None:
     """What a rebuild would do, or a repair run of a choice. See `preview_rebuilds`.
+
+    None: there is nothing to rebuild.
 
     Raises:
         Invalid: an entity of the choice derives nothing.
@@ -153,7 +194,7 @@ def describe_dry_run(
     if choice is None:
         targets = plan_targets(ledger, deployed.states.states)
         if not targets:
-            return NOTHING_TO_DO
+            return None
         changes = list(list_touched(ledger, deployed.states.states, targets))
         request, estimate = select_older_items(targets, consistent=False, limit=None), None
     else:
@@ -167,18 +208,7 @@ def describe_dry_run(
     preview = preview_rebuilds(
         deployed, changes, scan, request=request, rate=rate, estimate=estimate
     )
-    lines: list[str] = []
-    for change, rebuild in zip(changes, preview.rebuilds, strict=True):
-        is_newer = change.before < change.after
-        items = f"items of generation {change.before} -> {change.after}" if is_newer else "again"
-        lines.append(f"{change.entity}  {items}")
-        lines += list_rebuild_lines(rebuild, change.after)
-    lines += [
-        summarize_rebuilds(preview.rebuilds, rate),
-        describe_reading(preview.read, preview.prices),
-        "Nothing was written.",
-    ]
-    return "\n".join(lines)
+    return DryRun(changes, preview, rate)
 
 
 WATCH_S = 2.0
@@ -253,7 +283,11 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
                 raise OptionError("the stage has no table yet: deploy it first")
             options = ScanOptions(SCAN_RATE, yes) if scan else None
             rate = rate or DEFAULT_RATE
-            typer.echo(describe_dry_run(deployed, load_ledger(), rate, options, choice))
+            dry = make_dry_run(deployed, load_ledger(), rate, options, choice)
+            if as_json:
+                print_json({} if dry is None else dry.build_document())
+            else:
+                typer.echo(NOTHING_TO_DO if dry is None else dry.render_text())
             raise typer.Exit(SUCCESS)
         rebuilt = _Rebuilt(Stack.find(stage, stack))
         job = rebuilt.work(choice, rate, without=without, resume=resume, pause=pause, status=status)

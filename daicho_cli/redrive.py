@@ -197,10 +197,11 @@ def run(
     ``claims``: the chosen records; none stands for all.
 
     After applying, the remaining records are listed once more: a later call may have finished a
-    batch that an earlier call could not finish. The totals have the newest error of each claim.
+    batch that an earlier call could not finish. The totals have the newest error of each claim and
+    of each batch.
     """
     totals = RedriveTotals()
-    errors: dict[tuple[str, str], Any] = {}
+    errors: dict[tuple[str, ...], Any] = {}
     event: Answer = {"action": action, "limit": limit}
     if claims:
         event["claims"] = [list(claim) for claim in claims]
@@ -209,16 +210,19 @@ def run(
             for answer in _read_answers(call, event):
                 for count in ("applied", "already_done", "uncertain"):
                     setattr(totals, count, getattr(totals, count) + answer[count])
-                errors.update((_get_claim_id(claim), claim["error"]) for claim in answer["claims"])
+                for failed in (*answer["claims"], *answer["discarded"]):
+                    if "error" in failed:
+                        errors[_identify(failed)] = failed["error"]
                 update(description=f"redrive: {totals.applied:,} applied")
         for answer in _read_answers(call, {**event, "action": "list"}):
             totals.claims += answer["claims"]
             totals.discarded += answer["discarded"]
             totals.recount = answer["recount"]
-            left = len(totals.claims) + len(totals.discarded)
-            update(description=f"redrive: {left:,} left")
-    for claim in totals.claims:
-        claim["error"] = errors.get(_get_claim_id(claim), claim["error"])
+            waiting = len(totals.claims) + len(totals.discarded)
+            update(description=f"redrive: {waiting:,} left")
+    for left in (*totals.claims, *totals.discarded):
+        if (error := errors.get(_identify(left))) is not None:
+            left["error"] = error
     return totals
 
 
@@ -260,8 +264,9 @@ def _parse_chosen(chosen: Sequence[str]) -> list[ClaimId]:
         raise typer.BadParameter(str(error), param_hint="--claim") from error
 
 
-def _get_claim_id(claim: Answer) -> tuple[str, str]:
-    return claim["shard"], claim["seq"]
+def _identify(failed: Answer) -> tuple[str, ...]:
+    """A claim or a discarded batch."""
+    return (failed["name"],) if "name" in failed else (failed["shard"], failed["seq"])
 
 
 def dismiss(call: Call, chosen: Mapping[str, Any], *, is_confirmed: bool) -> None:

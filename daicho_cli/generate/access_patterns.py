@@ -37,7 +37,8 @@ QUERY_MODES = ("all", "inverse", "top", "under")
 def list_queries(function: Callable[..., Any]) -> list[str]:
     """The declarations that a function names, itself or through functions of its package.
 
-    Examples: ``Artist.named``, ``Track.key.all``. A new item of an entity is ``Song.write``.
+    Examples: ``Artist.named``, ``Track.key.all``. A new item of an entity is ``Song.write``, and
+    the methods of a Book that take a key are ``Song.change`` and ``Song.delete``.
     """
     queries: dict[str, None] = {}
     seen: set[object] = set()
@@ -53,8 +54,13 @@ def _collect(function: Callable[..., Any], queries: dict[str, None], seen: set[o
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     tree.body[0].decorator_list = []  # type: ignore[attr-defined]
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    assigned = {
+        node.targets[0].id: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
     for node in ast.walk(tree):
-        for name in _list_named(node, scope, called):
+        for name in _list_named(node, scope, called, assigned):
             queries.setdefault(name)
         if isinstance(node, ast.Name) and inspect.isfunction(scope.get(node.id)):
             other = scope[node.id]
@@ -62,7 +68,9 @@ def _collect(function: Callable[..., Any], queries: dict[str, None], seen: set[o
                 _collect(other, queries, seen)
 
 
-def _list_named(node: ast.AST, scope: dict[str, Any], called: set[int]) -> Iterator[str]:
+def _list_named(
+    node: ast.AST, scope: dict[str, Any], called: set[int], assigned: Mapping[str, ast.expr]
+) -> Iterator[str]:
     match node:
         case ast.Attribute(ast.Attribute(ast.Name(entity), name), mode) if mode in QUERY_MODES:
             if _declares(scope.get(entity), name):
@@ -72,6 +80,12 @@ def _list_named(node: ast.AST, scope: dict[str, Any], called: set[int]) -> Itera
                 yield f"{entity}.{name}"
         case ast.Call(ast.Name(entity)) if isinstance(scope.get(entity), EntityMeta):
             yield f"{entity}.write"
+        case ast.Call(ast.Attribute(attr="change" | "delete" as method), [key, *_]):
+            match assigned.get(key.id) if isinstance(key, ast.Name) else key:
+                case ast.Call(ast.Attribute(ast.Name(entity), "key")) if _declares(
+                    scope.get(entity), "key"
+                ):
+                    yield f"{entity}.{method}"
 
 
 def _get_package(function: Callable[..., Any]) -> str:
@@ -114,7 +128,7 @@ ADMIN_READS: Mapping[str, tuple[ItemKey, str]] = {
     "Job.list": (build_job_key("t", "{id}"), "1"),
     "Limits.GET": (build_usage_key("t", "{day}"), "1"),
     "Archive.list": (build_closed_mark_key("t"), "1, and at most 16 objects of the archive"),
-    "Archive.restore": (build_job_key("t", "{id}"), "2, a write"),
+    "Archive.restore": (build_job_key("t", "{id}"), "1, a write"),
 }
 """The reads of a tenant administrator's routes: their items belong to no domain."""
 
@@ -178,7 +192,14 @@ def _describe_entity(name: str, daicho: Daicho, ledger: Ledger) -> tuple[str, st
     specs = daicho.get_entity(entity).fields_.values()
     copies = {str(spec.target) for spec in specs if spec.role == "copied"}
     checked = sum(spec.must_exist for spec in specs)
-    return _EntityRow(ledger.current_generation(entity).plan, len(copies), checked).describe(rest)
+    has_objects = any(spec.role == "object" for spec in specs)
+    is_limited = any(
+        resource.max_items is not None and resource.entity.__name__ == entity
+        for domain in daicho.domains
+        for resource in domain.resources
+    )
+    plan = ledger.current_generation(entity).plan
+    return _EntityRow(plan, len(copies), checked, has_objects, is_limited).describe(rest)
 
 
 def _join_methods(rows: list[Row]) -> Iterator[Row]:
@@ -204,15 +225,17 @@ def _render_table(rows: list[Row]) -> Iterator[str]:
 
 
 READS_OF_DOCUMENTS = {
-    "GET": "1, and 1 for 4 KB of sections",
+    "GET": "2, and 1 for 4 KB of sections",
     "POST": "1, four writes and one a piece",
-    "PUT": "1, four writes and one a piece",
-    "DELETE": "1, three writes and one a piece",
+    "PUT": "1, four writes and one a piece, those of the replaced document too",
+    "DELETE": "1, and 1 for 4 KB of sections, three writes and one a piece",
     "sections.GET": "2",
-    "sections.PUT": "2, two writes and those of its pieces",
+    "sections.PUT": "3, two writes and those of its pieces",
     "sections.DELETE": "2, two writes and those of its pieces",
 }
 """Of an entity with a split field, by the verb; a section has one piece or more."""
+READS_OF_MEMBERS = {"PUT": "3, a write", "DELETE": "2, a write"}
+"""Of a member of `refs`, by the verb: a new one is read."""
 
 
 @dataclass(frozen=True)
@@ -220,6 +243,8 @@ class _EntityRow:
     plan: EntityPlan
     copies: int
     checked: int
+    has_objects: bool
+    is_limited: bool
 
     def describe(self, rest: str) -> tuple[str, str]:
         """Key and reads; ``rest`` is a verb, or a declaration and its query mode."""
@@ -254,6 +279,8 @@ class _EntityRow:
         verb = f"{name}.{mode}" if name == "sections" else name
         if self.plan.split and verb in READS_OF_DOCUMENTS:
             return key, READS_OF_DOCUMENTS[verb]
+        if name in self.plan.fields and mode in READS_OF_MEMBERS:
+            return key, READS_OF_MEMBERS[mode]
         return key, self._describe_reads(name)
 
     def _describe_key(self, mode: str) -> tuple[str, str]:
@@ -288,7 +315,7 @@ class _EntityRow:
                 reads = f"1, and {self._describe_reads('PATCH')}"
                 return f"{self._render_history()}, SK `{{version}}`", reads
             case "forget":
-                reads = "1 for 4 KB that is removed"
+                reads = "1, and 1 for 4 KB that is removed, a write a version"
                 return f"{self._render_history()}, from the first", reads
             case _:
                 return f"{self._render_history()}, backward", "1 for 4 KB"
@@ -370,7 +397,7 @@ class _EntityRow:
         return "#".join([head, *components])
 
     def _describe_reads(self, verb: str) -> str:
-        copied = f", but {self.copies} for what it copies" if self.copies else ""
+        copied = f"{self.copies} for what it copies, " if self.copies else ""
         if self.plan.versions and verb not in ("GET", "key"):
             new = {"POST": "2", "PUT": "1, where there is none 2"}.get(verb, "1")
             reads = new if self.plan.versions == "copy" else "1"
@@ -378,13 +405,17 @@ class _EntityRow:
         match verb:
             case "GET" | "key":
                 return "1"
-            case "DELETE":
+            case "DELETE" | "delete" if self.has_objects:
+                return "1, two writes"
+            case "DELETE" | "change" | "delete":
                 return "a write"
             case "POST" | "PUT" | "write" if self.checked:
                 checks = "a check" if self.checked == 1 else f"{self.checked} checks"
-                return f"{1 + self.checked}{copied}, a write and {checks}"
+                return f"{1 + self.checked}, {copied}a write and {checks}"
             case "POST" | "PUT" | "write":
-                return f"a write{copied}"
+                return (
+                    f"{'3 for the count of all items, ' if self.is_limited else ''}{copied}a write"
+                )
             case _:
                 return "1, a write"
 

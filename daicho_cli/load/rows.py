@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -149,7 +149,9 @@ class RowPreparer:
         key = self.ledger.current_generation(self.entity.__name__).plan.key
         # A wrong number of shards would store an item where no reader looks for it.
         self._placing_names = frozenset({key.shards, key.salt})
-        resolver = _CachingKeyResolver(self.table, self.ledger, self.tenant, lambda: started)
+        resolver = _CachingKeyResolver(
+            self.table, self.ledger, self.tenant, lambda: started, _list_copied(self.entity)
+        )
         self._planner = ItemPlanner(resolver)
 
     def check_open(self) -> None:
@@ -260,23 +262,38 @@ class RowPreparer:
         return str(ULID(milliseconds + random)).lower()
 
 
+def _list_copied(entity: type[Entity]) -> dict[str, set[str]]:
+    """The attributes that the copied fields of an entity are made of, by their reference."""
+    copied: dict[str, set[str]] = {}
+    for spec in entity.fields_.values():
+        if spec.role == "copied" and spec.source is not None:
+            copied.setdefault(spec.target.name, {SCALES}).add(spec.source.name)
+    return copied
+
+
 class _CachingKeyResolver(KeyResolver):
     """Reads each referenced item once; the load uses its values of that time."""
 
     def __init__(
-        self, table: Table, ledger: Ledger, tenant: str, clock: Callable[[], dt.datetime]
+        self,
+        table: Table,
+        ledger: Ledger,
+        tenant: str,
+        clock: Callable[[], dt.datetime],
+        copied: Mapping[str, Set[str]],
     ) -> None:
         super().__init__(table, ledger, tenant, clock, ItemCache(clock))
-        self._cache: dict[tuple[FieldSpec | None, str], Image | None] = {}
+        self._copied = copied
+        self._cache: dict[tuple[str, str], Image | None] = {}
 
     def find_referenced(self, spec: FieldSpec, value: AttributeValue) -> Image | None:
-        """Find an item, reduced to the copied field: the cache holds many items."""
-        key = (spec.source, str(value))
+        """Find an item, reduced to the copied fields: the cache holds many items."""
+        reference = spec.target.name
+        key = (reference, str(value))
         if key not in self._cache:
             if len(self._cache) >= MAX_CACHED_ITEMS:
                 self._cache.clear()
             image = super().find_referenced(spec, value)
-            name = spec.source.name if spec.source else ""
-            copied = image and {name: image[name] for name in (name, SCALES) if name in image}
-            self._cache[key] = copied
+            names = self._copied[reference]
+            self._cache[key] = image and {name: image[name] for name in names & image.keys()}
         return self._cache[key]

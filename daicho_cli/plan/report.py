@@ -288,7 +288,7 @@ def _describe_entity(change: EntityChange, rebuild: EntityRebuild | None) -> dic
         "after": change.after,
         "rolled_back": change.is_rolled_back,
         "changes": [_describe_change(each) for each in change.changes],
-        "rebuild": None if rebuild is None else _describe_rebuild(rebuild),
+        "rebuild": None if rebuild is None else describe_rebuild(rebuild),
     }
 
 
@@ -306,7 +306,8 @@ def _describe_change(declaration: DeclarationChange) -> dict[str, Any]:
     }
 
 
-def _describe_rebuild(rebuild: EntityRebuild) -> dict[str, Any]:
+def describe_rebuild(rebuild: EntityRebuild) -> dict[str, Any]:
+    """The estimate of a rebuild, and what a check of the items found, as plain JSON values."""
     estimate, check = rebuild.estimate, rebuild.check
     return {
         "declarations": list(rebuild.declarations),

@@ -409,12 +409,17 @@ class ItemPlanner:
         fields = mapper.to_field_image(entity, values)
         if not copied and entity.split_field_ is None:
             return ItemFields(entity, fields, values)
-        for spec in copied:
+        # An item is read once for all fields that are copied from it, so they are of one version
+        # of it: for a field that may change first, as frozen ones may come from the cache.
+        sources: dict[str, Image | None] = {}
+        for spec in sorted(copied, key=lambda spec: spec.source is not None and spec.source.frozen):
             through: str = spec.target.name
             value = fields.get(through, mapper.NULL)
             if spec.source is None or value == mapper.NULL:
                 continue
-            source = self.key_resolver.find_referenced(spec, value)
+            if through not in sources:
+                sources[through] = self.key_resolver.find_referenced(spec, value)
+            source = sources[through]
             if source is None:
                 raise build_reference_not_found(spec.target.target, values[through], through)
             fields[spec.name] = source.get(spec.source.name, mapper.NULL)

@@ -19,9 +19,13 @@ LONGEST_BODY = 8_000
 
 @dataclass
 class Recording:
-    """What a scenario did: one entry a step, and the requests of each entity's first record."""
+    """What a scenario did: one entry a step, and the requests of each entity's first record.
+
+    ``sent``: the requests to DynamoDB of each step.
+    """
 
     entries: list[dict[str, Any]] = field(default_factory=list)
+    sent: list[list[list[Any]]] = field(default_factory=list)
     projections: dict[str, Any] = field(default_factory=dict)
 
     def text(self) -> str:
@@ -51,6 +55,7 @@ def record(steps: Sequence[Step]) -> Recording:
     with golden_system() as system:
         for step in steps:
             recording.entries.append(_play(system, step, saved, recording.projections))
+            recording.sent.append(system.sent)
     return recording
 
 

@@ -86,6 +86,7 @@ class GoldenSystem:
     traveller: Any
     store: MemoryDynamoDB = field(init=False)
     stream: TableStream = field(init=False, default_factory=TableStream)
+    sent: list[list[Any]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         ledger = Ledger.load()
@@ -99,13 +100,15 @@ class GoldenSystem:
             _environment(), dependencies=self._dependencies(self._projector_client)
         )
         self._filters = EventFilters(tuple(project_filters(ledger.derived_types)))
-        self._api = api.build(_environment(), dependencies=self._dependencies(self.store))
+        self._api_client = RecordingClient(self.store)
+        self._api = api.build(_environment(), dependencies=self._dependencies(self._api_client))
         self._read = 0
 
     def request(
         self, method: str, url: str, body: Any, headers: Mapping[str, str], role: str
     ) -> Answer:
-        """Send one request, one step of the clock after the last."""
+        """Send one request, one step of the clock after the last. ``sent`` has what it sent."""
+        self.sent = self._api_client.requests = []
         self.traveller.shift(STEP)
         claims = {**STAFF, **({"cognito:groups": [role]} if role else {})}
         return Client(self._api, "acme", claims)(method, url, body, **headers)

@@ -195,3 +195,5 @@ def test_a_dry_run_prices_all_rows_of_all_items(run: Run, table: Table) -> None:
     assert find_repair(table) is None
     sampled = run("--again", "--dry-run", "--tenant", "nobody").stdout
     assert "0 items" in sampled
+    document = json.loads(run("--again", "--dry-run", "--scan", "--yes", "--json").stdout)
+    assert document["rebuilds"]["User"]["items"] == 30

@@ -150,6 +150,14 @@ def test_what_could_not_be_decided_is_named_and_is_not_done(run: Run) -> None:
     )
 
 
+def test_why_a_batch_could_not_be_archived_is_shown(run: Run) -> None:
+    waits = {name: value for name, value in BATCH.items() if name != "error"}
+    tried = {**NOTHING, "discarded": [{**waits, "error": "row 7 of link 3 cannot be read"}]}
+    _, result = run(answers=(tried, {**NOTHING, "discarded": [waits]}))
+    assert result.exit_code == 1
+    assert "row 7 of link 3 cannot be read" in result.stdout
+
+
 def test_a_stage_is_found_by_the_outputs_of_its_stack(run: Run) -> None:
     called, result = run("--stage", "dev", answers=(NOTHING, NOTHING))
     assert (result.exit_code, result.stdout) == (0, "0 applied; nothing is left\n")
