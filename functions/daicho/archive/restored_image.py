@@ -68,11 +68,21 @@ def build_restored_image(
         raise UnrestorableError(str(error)) from error
     except Exception as error:  # whatever it is: one row must not end the restore of the others
         raise UnrestorableError(f"it cannot be read: {error!r}") from error
-    image[RESTORED_MARK] = mark.as_repeated().to_value()  # it adds bytes
+    set_mark(image, mark.as_repeated())  # it adds bytes
+    set_mark(image, mark)
+    return image, mark
+
+
+def set_mark(image: dict[str, AttributeValue], mark: RestoredMark) -> None:
+    """Give the image the mark, and the version that the mark names.
+
+    Raises:
+        UnrestorableError: the image becomes too large.
+    """
+    image["version"] = {"N": str(mark.version)}
+    image[RESTORED_MARK] = mark.to_value()
     if attributes.measure_image(image) > attributes.MAX_ITEM_BYTES:
         raise UnrestorableError(f"it takes over {attributes.MAX_ITEM_BYTES} bytes")
-    image[RESTORED_MARK] = mark.to_value()
-    return image, mark
 
 
 def _check_kept_aggregates(newest: EntityPlan, *plans: EntityPlan) -> None:

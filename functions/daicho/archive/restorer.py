@@ -14,18 +14,17 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Literal
 
 from daicho.archive.closed_tenants import ClosedTenants, is_valid
 from daicho.archive.object_format import CorruptObjectError
 from daicho.archive.reader import ArchiveReader, Selection
-from daicho.archive.restored_image import UnrestorableError, build_restored_image
+from daicho.archive.restored_image import UnrestorableError, build_restored_image, set_mark
 from daicho.archive.row_format import ArchivedRow
 from daicho.errors import NotUnique, Raced, TransactionFailedError, UnavailableError
 from daicho.layout.backfill_state import BackfillState, build_backfill_key
 from daicho.layout.marks import (
-    RESTORED_MARK,
     RestoredMark,
     build_record_put,
     build_restoration_key,
@@ -226,7 +225,7 @@ class RestoreRun:
             if outcome not in WRITTEN:
                 return outcome
             is_first = record is None and not is_dismissed(row.item)
-            image[RESTORED_MARK] = (mark if is_first else mark.as_repeated()).to_value()
+            set_mark(image, _follow(mark if is_first else mark.as_repeated(), image, existing))
             record_put = build_record_put(key, mark, int(image["gen"]["N"]), record)
             try:
                 self._transact(existing, image, [_build_item_put(existing, image), record_put])
@@ -309,6 +308,17 @@ class RestoreRun:
             report.already += outcome == "already"
             report.newer += outcome == "newer"
             report.waiting += outcome == "waiting"
+
+
+def _follow(mark: RestoredMark, image: Image, replaced: Image | None) -> RestoredMark:
+    """The mark with a version that no other state of the item's life has.
+
+    Else a write that expects the version of an earlier state would be made over another one.
+    """
+    if replaced is None or replaced["created_at"] != image["created_at"]:
+        return mark
+    last = attributes.get_integer(replaced, "version") or 0
+    return replace(mark, version=max(mark.version or 0, last + 1))
 
 
 def _build_item_put(existing: Image | None, image: Image) -> Put:

@@ -14,6 +14,7 @@ from typing import Any
 from daicho.archive.reader import ArchiveReader
 from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.layout import sections, versions
+from daicho.layout.reservations import build_reservations
 from daicho.layout.sections import Manifest
 from daicho.restore.differences import ItemChoice, MoveBackReport
 from daicho.restore.move_back import MoveBack, MoveBackError, open_difference_file
@@ -166,6 +167,8 @@ class MoveBackEvents(EventOwner):
             number = {"N": str(int(item["version"]["N"]) + writes)}
             ended = {**item, "version": number, "ttl": {"N": str(now - 1)}}
             self._deployment.dynamodb.commit(key, ended)
+            for reserved, reservation in build_reservations(find_plan(ended), ended).items():
+                self._deployment.dynamodb.commit(reserved, reservation)  # ends with its item
             if self._choices.draw_bool(0.8):
                 self._writer.expire(key)
             self._note(f"the life at {key} ends")

@@ -113,6 +113,22 @@ def test_nothing_is_written_over_a_newer_item_unless_told(kept: Kept) -> None:
     assert kept.table.items[key(1)]["at"] == build_download(1)["at"]
 
 
+def test_a_version_of_one_life_is_not_used_again(kept: Kept) -> None:
+    """A caller may still expect an earlier state that had it."""
+    restore(kept)
+    item = kept.table.items[key(1)]
+    kept.table.items[key(1)] = {**item, "version": {"N": "7"}, RESTORED_MARK: other_row(item)}
+    assert restore(kept, over_newer=True).replaced == 1
+    found = kept.table.items[key(1)]
+    assert found["version"] == found[RESTORED_MARK]["M"]["version"] == {"N": "8"}
+    assert found[RESTORED_MARK]["M"]["seq"] == {"S": render_seq(1)}
+
+
+def other_row(item: Any) -> Any:
+    """The mark of an item, as if another row of its life had been restored last."""
+    return {"M": {**item[RESTORED_MARK]["M"], "seq": {"S": render_seq(9)}}}
+
+
 def test_an_expired_item_is_archived_before_anything_takes_its_place(kept: Kept) -> None:
     kept.table.items[key(1)] = build_download(1, ttl=int(kept.now.timestamp()) - 9)
     report = restore(kept, over_newer=True)
