@@ -357,7 +357,7 @@ class _RedriveCall:
                 return False
             put = partial(put_claim, self._store, record.shard, claim)
             try:
-                if not retry(put, self._retry_budget):
+                if retry(put, self._retry_budget) is None:
                     stored_claim = self._read_shard(record.shard).claims.get(record.seq)
                     if stored_claim is None or stored_claim.state == "done":
                         self._report.already_done += 1

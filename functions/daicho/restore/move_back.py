@@ -67,7 +67,8 @@ class MoveBack:
 
     ``at``: the moment that the copy is of. ``written`` bounds write units a second, ``read`` read
     units. ``objects``: see `RestoredItemWriter`. ``renew``: called again and again; it raises if
-    another run has begun. ``budget``: the time of the whole run.
+    another run has begun. ``budget``: the time of the whole run. ``restored``: the items whose
+    archived rows were restored in this round; ``unreturnable``: those whose rows could not be.
     """
 
     store: Table
@@ -89,6 +90,7 @@ class MoveBack:
     renew: Callable[[], None] = lambda: None
     on_progress: Callable[[differences.MoveBackReport], None] = lambda _: None
     unreturnable: dict[ItemKey, str] = field(default_factory=dict)
+    restored: set[ItemKey] = field(default_factory=set)
 
     def find_differences(self, file: DifferenceFile) -> differences.MoveBackReport:
         """Compare the tables; returns what `apply_changes` would do. Nothing is written.
@@ -150,6 +152,8 @@ class MoveBack:
 
             def may_return(change: ItemChange) -> bool:
                 is_looked_up = change.key == difference.key and difference.returns
+                # A life that was restored since, and has ended again, has a later row.
+                is_looked_up = is_looked_up and change.key not in self.restored
                 if is_looked_up or change.plan.name not in archived:
                     return True
                 refused.add(change.key)
@@ -192,6 +196,7 @@ class MoveBack:
             MoveBackError: an object of the archive cannot be read.
         """
         self.unreturnable.clear()
+        self.restored.clear()
         archived = tuple(sorted({*self.choice.entities} & {*self.ledger.archived_types}))
         since = self.at - SNAPSHOT_MARGIN
         selection = Selection(archived, self.choice.tenant or None, since=since)
@@ -227,6 +232,7 @@ class MoveBack:
             budget = RetryBudget.for_seconds(ITEM_RETRY_S)
             outcome = retry(partial(run.restore_row, row), budget)
             if outcome in WRITTEN or outcome == "own":
+                self.restored.add(row.key)
                 report.add_returned(row.entity)
             else:
                 errors = [str(each["error"]) for each in run.report.unrestorable[-1:]]

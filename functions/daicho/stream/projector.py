@@ -132,6 +132,8 @@ class Projector:
         quarantined = self._quarantine.set_aside(computed_batch.poison, retry_budget, self._map)
         if quarantined.claimed:
             self._emit_metrics({"RecordsQuarantined": quarantined.claimed})
+        if quarantined.open:  # also if nothing of the batch is announced
+            self._emit_metrics({"ClaimsOpen": quarantined.open})
         if not quarantined.is_written:
             return batch.records[0].number  # rule 13: nothing of the batch is written
         # The record at which the batch stops: the first of a newer generation, or a poison record

@@ -47,12 +47,13 @@ class QuarantineResult:
 
     ``is_written``: every payload and claim up to ``stop`` is known to be written. ``stop``: the
     first poison record for which the shard has no room. ``claimed``: the number of records that
-    have a claim now.
+    have a claim now. ``open``: the open claims of the shard; 0 if none was put.
     """
 
     is_written: bool = True
     stop: StreamRecord | None = None
     claimed: int = 0
+    open: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,21 @@ class Quarantine:
         waiting = tuple(poison)
         if retry_all(waiting, self._write_payload, retry_budget, map_all):
             return QuarantineResult(is_written=False)
+        opened = 0
+
+        def write_claim(record: StreamRecord) -> None:
+            nonlocal opened
+            if (shard_claims := self._write_claim(record)) is not None:
+                opened = shard_claims.open
+
         for place, one in enumerate(waiting):
             try:
-                if retry_all([one.record], self._write_claim, retry_budget):
-                    return QuarantineResult(is_written=False, claimed=place)
+                if retry_all([one.record], write_claim, retry_budget):
+                    return QuarantineResult(is_written=False, claimed=place, open=opened)
             except shard_items.ShardFullError:
-                return QuarantineResult(stop=one.record, claimed=place)
-        return QuarantineResult(claimed=len(waiting))
+                full = claims.MAX_OPEN_CLAIMS
+                return QuarantineResult(stop=one.record, claimed=place, open=full)
+        return QuarantineResult(claimed=len(waiting), open=opened)
 
     def announce(
         self, shard: str, announcement: Announcement, retry_budget: RetryBudget
@@ -117,13 +126,14 @@ class Quarantine:
                 # A batch of older records that were handled before: its low watermark is lower.
         raise RefusedError(f"{shard}: an announcement of {announcement.last} is refused")
 
-    def _write_claim(self, record: StreamRecord) -> None:
+    def _write_claim(self, record: StreamRecord) -> ShardClaims | None:
         """Claim a record that is poison, unless that was done before."""
         claim = Claim.for_record(record, "open", self.now())
         try:
-            shard_items.put_claim(self.store, record.shard, claim)
+            return shard_items.put_claim(self.store, record.shard, claim)
         except shard_items.AlreadyAnnouncedError:
-            shard_items.put_claim(self.store, record.shard, replace(claim, state="uncertain"))
+            uncertain = replace(claim, state="uncertain")
+            return shard_items.put_claim(self.store, record.shard, uncertain)
 
     def _write_payload(self, poison: PoisonRecord) -> None:
         name = claims.render_payload_name(poison.record.shard, poison.record.seq)

@@ -75,8 +75,10 @@ def has_discarded_batches(failures: Bucket) -> bool:
     return next(iter(failures.list_names(ON_FAILURE_PREFIX)), None) is not None
 
 
-def put_claim(store: Table, shard: str, claim: Claim) -> bool:
-    """Put a claim; False if there is one on the record already, whatever its state (rule 13).
+def put_claim(store: Table, shard: str, claim: Claim) -> ShardClaims | None:
+    """Put a claim, and return the shard item with it.
+
+    None if there is a claim on the record already, whatever its state (rule 13).
 
     Raises:
         ShardFullError: the shard has no room for it.
@@ -85,16 +87,15 @@ def put_claim(store: Table, shard: str, claim: Claim) -> bool:
     """
     change = claims.put_claim_update(shard, claim)
     try:
-        apply_update(store, change, "ALL_NEW")
+        return ShardClaims.from_item(shard, apply_update(store, change, "ALL_NEW"))
     except ConditionFailedError as refused:
         if refused.item is None:
             raise RefusedError(f"{shard}: refused, but nothing stands there") from None
         shard_claims = ShardClaims.from_item(shard, refused.item)
         if claim.seq in shard_claims.claims:
-            return False
+            return None
         if claim.state != "discarded" and shard_claims.retired_at is not None:
             raise RetiredShardError(shard) from None
         if shard_claims.open >= claims.MAX_OPEN_CLAIMS:
             raise ShardFullError(shard) from None
         raise AlreadyAnnouncedError(claim.seq) from None
-    return True

@@ -14,7 +14,7 @@ from typing import Any
 from daicho.archive.reader import ArchiveReader
 from daicho.handlers.wiring.invocation import make_retry_budget
 from daicho.layout import sections, versions
-from daicho.layout.reservations import build_reservations
+from daicho.layout.reservations import OWNER, build_reservations
 from daicho.layout.sections import Manifest
 from daicho.restore.differences import ItemChoice, MoveBackReport
 from daicho.restore.move_back import MoveBack, MoveBackError, open_difference_file
@@ -70,7 +70,8 @@ class MoveBackEvents(EventOwner):
         self._started: list[SimulatedProcess] = []
         self._raced: set[SimulatedProcess] = set()
         """The runs that were under way beside another one."""
-        self._raced_lives: set[tuple[ItemKey, str]] = set()
+        self._repeated_lives: set[tuple[ItemKey, str]] = set()
+        """Those that began more than once: they may have several rows, and one is restored."""
         self._wrong: list[str] = []
         self._unread: dict[ItemKey, Image] = {}
         parts.deployment.observers.append(self._check_write)
@@ -168,7 +169,8 @@ class MoveBackEvents(EventOwner):
             ended = {**item, "version": number, "ttl": {"N": str(now - 1)}}
             self._deployment.dynamodb.commit(key, ended)
             for reserved, reservation in build_reservations(find_plan(ended), ended).items():
-                self._deployment.dynamodb.commit(reserved, reservation)  # ends with its item
+                if (find(reserved) or {}).get(OWNER) == reservation[OWNER]:  # ends with its item
+                    self._deployment.dynamodb.commit(reserved, reservation)
             if self._choices.draw_bool(0.8):
                 self._writer.expire(key)
             self._note(f"the life at {key} ends")
@@ -282,6 +284,8 @@ class MoveBackEvents(EventOwner):
         is_restore = process is not None and process.name == RESTORE
         # A create whose request is repeated after its life has ended begins the same life again.
         begins = old is None and not is_restore
+        if begins and life in self._highest:
+            self._repeated_lives.add(life)
         self._highest[life] = number if begins else max(self._highest.get(life, 0), number)
         if not is_restore:
             return
@@ -296,15 +300,15 @@ class MoveBackEvents(EventOwner):
         # Only the lease of the command keeps two runs from returning one life.
         is_raced = returns and process in self._raced
         if is_raced:
-            self._raced_lives.add(life)
-        if number <= highest and not is_row and not is_raced:
+            self._repeated_lives.add(life)
+        if number <= highest and not is_row and life not in self._repeated_lives:
             self._wrong.append(f"{key} gets version {new['version']} after {highest}")
         if new["gen"] != {"N": str(ledger.current_generation(entity).number)}:
             self._wrong.append(f"{key} is restored in generation {new['gen']}")
         if not returns:
             return
         self._fault_counts["life returned"] += 1
-        if entity in ledger.archived_types and life not in self._raced_lives:
+        if entity in ledger.archived_types and life not in self._repeated_lives:
             restored = find_restored_rows(self._deployment.stream)
             rows = [
                 each.row

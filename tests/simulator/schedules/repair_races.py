@@ -36,10 +36,14 @@ class RepairRaces(RepairEvents):
     def remove_left_rows(self) -> None:
         """A row that refuses every record is left when its item is deleted.
 
-        The item may be created again, and its tombstones must accept that.
+        The item may be created again, and its tombstones must accept that. A wrong tombstone, which
+        a run has left, nothing repairs after its item is deleted.
         """
         self._settle()
-        if row := self._pick_stored(lambda row: "GSI2PK" in row):
+        wrong = self._renumbered & self._damaged
+        if row := self._pick_stored(
+            lambda row: "GSI2PK" in row and parse_derived_partition(row["PK"]["S"]) not in wrong
+        ):
             self._change(row, {"seq": self._renumber(row, RUNAWAY)})
             key = parse_derived_partition(row["PK"]["S"])
             item = self._deployment.dynamodb.find(key)

@@ -165,6 +165,19 @@ def test_a_full_shard_waits_for_a_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     assert slot["items"] == {"N": "1"}
 
 
+def test_a_shard_full_of_poison_alone_raises_the_metric_of_its_alarm(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing of such batches is announced."""
+    monkeypatch.setattr(claims, "MAX_OPEN_CLAIMS", 2)
+    house = House()
+    others: list[Image] = [{**POISON, "PK": {"S": f"t#Song#{n}"}} for n in (7, 8)]
+    assert house.project(changes(POISON)) is None
+    assert house.told == [{"RecordsQuarantined": 1}, {"ClaimsOpen": 1}]
+    assert house.project(changes(POISON, *others)) == "3"
+    assert house.told[2:] == [{"RecordsQuarantined": 2}, {"ClaimsOpen": 2}]
+
+
 def test_claims_wait_out_throttles() -> None:
     house = House()
     failures = iter([True] * 4)
