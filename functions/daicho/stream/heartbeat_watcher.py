@@ -57,12 +57,14 @@ class HeartbeatProgress:
     heartbeats have passed all shards is left out. ``shard_count``: 0 if the stream could not be
     described. ``open_count``: how many of the shards get records. ``items``: the shard items that
     were read. A description may lack shards for a while, but not one of which all have passed.
+    ``low_watermark``: see `StreamProgress.find_low_watermark`.
     """
 
     shard_count: int = 0
     open_count: int = 0
     waiting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     items: Mapping[str, ShardClaims] = field(default_factory=dict)
+    low_watermark: str = ""
 
     @property
     def has_passed(self) -> bool:
@@ -131,6 +133,7 @@ class HeartbeatWatcher:
             progress.count_open(),
             {entity: shard_ids for entity, shard_ids in waiting.items() if shard_ids},
             items,
+            progress.find_low_watermark(),
         )
 
     def send(self, run: HeartbeatRun, progress: HeartbeatProgress, number: int) -> None:

@@ -201,7 +201,7 @@ class ItemChecks(SuspectPhase):
         if not progress.has_passed:
             return None
         retry(partial(watcher.forget, run), self.budget)
-        return StreamState.read(self.on, progress.items)
+        return StreamState.read(self.on, progress)
 
     def _decide(self, reading: Reading, before: StreamState, after: StreamState) -> bool:
         """Decide about a suspect; False if it has changed meanwhile, and still differs."""

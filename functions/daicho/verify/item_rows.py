@@ -28,8 +28,10 @@ from daicho.storage.attributes import Image, ItemKey, get_key
 from daicho.storage.requests import Query
 from daicho.stream.changes import PlannedImage
 from daicho.stream.claims import ShardClaims
+from daicho.stream.heartbeat_watcher import HeartbeatProgress
 from daicho.stream.released_generations import learn_released
 from daicho.stream.shard_items import has_discarded_batches, list_quarantined, read_shards
+from daicho.stream.shard_progress import StreamProgress
 from daicho.verify.base_items import find_faults
 from daicho.verify.faults import Fault, parse_owner
 from daicho.verify.findings import Kind
@@ -51,46 +53,44 @@ class StreamState:
     """How far the projector is, and what it has set aside, read at one time.
 
     ``waiting``: the entities of records that are set aside; "" stands for every entity.
+    ``lowest``: records that any shard delivers for the first time have higher numbers, also one
+    that creates an item again; "" if it is unknown. A record that is repeated may have a lower one.
     """
 
     items: Mapping[str, ShardClaims]
     waiting: frozenset[str]
+    lowest: str
 
     @classmethod
     def read(
-        cls, on: VerifyDependencies, items: Mapping[str, ShardClaims] | None = None
+        cls, on: VerifyDependencies, heartbeats: HeartbeatProgress | None = None
     ) -> StreamState:
         """Read the shard items, and whether discarded batches are in the failure bucket.
 
-        ``items``: those in which a heartbeat has passed, if they were read already. A description
-        of the stream may lack shards for a while.
+        ``heartbeats``: the shard items that these have passed are not read again. A description of
+        the stream may lack shards for a while.
 
         Raises:
             UnavailableError: a store does not answer.
         """
-        if items is None:
-            items = read_shards(on.store, {shard.id for shard in on.stream.list_shards()})
+        items: Mapping[str, ShardClaims]
+        if heartbeats is None:
+            shards = on.stream.list_shards()
+            items = read_shards(on.store, {shard.id for shard in shards})
+            lowest = StreamProgress(shards, items).find_low_watermark()
+        else:
+            items, lowest = heartbeats.items, heartbeats.low_watermark
         closed = read_shards(on.store, sorted(set(list_quarantined(on.store)) - items.keys()))
         items = {**closed, **items}
         waiting = {claim.entity for item in items.values() for claim in item.open_claims}
         if has_discarded_batches(on.failures):
             waiting.add("")
-        return cls(items, frozenset(waiting))
+        return cls(items, frozenset(waiting), lowest)
 
     @property
     def highest(self) -> str:
         """The highest number that a batch announced; "" if none did."""
         return max((item.announced for item in self.items.values()), default="")
-
-    @property
-    def lowest(self) -> str:
-        """The lowest number below which a shard has handled everything; "" if none is known.
-
-        Numbers of different shards cannot be compared. A record that creates an item again has a
-        higher one than this, whatever shard it is in.
-        """
-        numbers = (item.low_watermark for item in self.items.values())
-        return min(filter(None, numbers), default="")
 
     def is_waiting(self, entity: str) -> bool:
         """Whether a record of an entity may be set aside."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,8 +24,10 @@ from daicho.storage.attributes import Image, get_key
 from daicho.storage.protocols import StreamShard
 from daicho.storage.requests import to_key_image
 from daicho.stream.claims import Claim, build_shard_key
+from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
+from daicho.verify.item_rows import StreamState
 from tests.support.invocation_time import Time
-from tests.support.memory_stores import MemoryTable
+from tests.support.memory_stores import MemoryBucket, MemoryTable
 from tests.support.sample_ledger import LEDGER, build_image
 from tests.support.song_stream import NOW, build_seq_value, build_song
 
@@ -92,6 +95,17 @@ def test_numbers_that_are_newer_than_what_was_read_are_none() -> None:
     table.batch_write([build_shard("b", 9, 12, **{claim.name: claim.value})])
     assert numbers.select_runaway([{**ROW, "seq": build_seq_value(15)}]) == []  # of a redrive
     assert numbers.lowest == build_seq_value(7)["S"]  # of the shards that are not finished
+
+
+def test_the_lowest_number_of_a_verification_is_of_shards_that_are_not_finished_too() -> None:
+    """Else a tombstone has a number so low that a late repeat of an old record passes it."""
+    table, stream, failures = open_table(), Stream(), MemoryBucket()
+    on: Any = SimpleNamespace(store=table, stream=stream, failures=failures)
+    store: Any = table
+    watcher = HeartbeatWatcher(store, stream, now=lambda: NOW)  # type: ignore[arg-type]
+    progress = watcher.check(HeartbeatRun("run", ("Song",)))
+    for heartbeats in (None, progress):
+        assert StreamState.read(on, heartbeats).lowest == build_seq_value(6)["S"]
 
 
 def test_nobody_knows_what_is_runaway_while_no_shard_is_known() -> None:
