@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from daicho.errors import DeclarationError, ProjectError
+from daicho_cli.terminal import end_command
 
 
 class Subcommand(NamedTuple):
@@ -92,6 +93,8 @@ class Commands(TyperGroup):
             place = f"{Path(own[-1].filename).name}:{own[-1].lineno}: " if own else ""
             typer.echo(f"{place}{error}", err=True)
             raise typer.Exit(1) from error
+        except ProjectError as error:
+            end_command(str(error), 1)
 
 
 def _find_domain_folder() -> Path | None:

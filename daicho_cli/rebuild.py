@@ -212,6 +212,7 @@ def make_dry_run(
 
 
 WATCH_S = 2.0
+NO_REBUILD = "no rebuild was started"
 NOTHING_TO_DO = "every declaration includes every item: nothing to rebuild"
 SCAN_RATE = 500.0
 """Read units a second of a dry run's scan."""
@@ -283,24 +284,35 @@ def rebuild(  # noqa: PLR0913, PLR0917  # the command's options
                 raise OptionError("the stage has no table yet: deploy it first")
             options = ScanOptions(SCAN_RATE, yes) if scan else None
             rate = rate or DEFAULT_RATE
-            dry = make_dry_run(deployed, load_ledger(), rate, options, choice)
-            if as_json:
-                print_json({} if dry is None else dry.build_document())
-            else:
-                typer.echo(NOTHING_TO_DO if dry is None else dry.render_text())
+            _print_dry_run(
+                make_dry_run(deployed, load_ledger(), rate, options, choice), as_json=as_json
+            )
             raise typer.Exit(SUCCESS)
         rebuilt = _Rebuilt(Stack.find(stage, stack))
         job = rebuilt.work(choice, rate, without=without, resume=resume, pause=pause, status=status)
         if job is not None and wait and not (pause or status):
             job = _watch(rebuilt.table, job)
         purge = None if again else find_purge(rebuilt.table)
+        is_over = job is None or job.state == "succeeded"
+        unbegun = rebuilt.list_targets() if status and is_over and not again else {}
     if as_json:
-        print_json(build_document(job, purge))
+        print_json({**build_document(job, purge), **({"unbegun": unbegun} if unbegun else {})})
     else:
-        typer.echo(describe_job(job) if job else NOTHING_TO_DO)
-        if purge is not None:
-            typer.echo(describe_purge(purge))
-    raise typer.Exit(SUCCESS if job is None or job.state == "succeeded" else INCOMPLETE)
+        entities = ", ".join(f"{entity} {number}" for entity, number in unbegun.items())
+        lines = (
+            describe_job(job) if job else NO_REBUILD if status else NOTHING_TO_DO,
+            f"{entities}: not begun: run daicho rebuild" if unbegun else None,
+            describe_purge(purge) if purge else None,
+        )
+        typer.echo("\n".join(filter(None, lines)))
+    raise typer.Exit(SUCCESS if is_over and not unbegun else INCOMPLETE)
+
+
+def _print_dry_run(dry: DryRun | None, *, as_json: bool) -> None:
+    if as_json:
+        print_json({} if dry is None else dry.build_document())
+    else:
+        typer.echo(NOTHING_TO_DO if dry is None else dry.render_text())
 
 
 @dataclass(frozen=True)
@@ -313,6 +325,10 @@ class _Rebuilt:
     def table(self) -> Table:
         """The table of the stage."""
         return self.stack.connection.open(2)
+
+    def list_targets(self) -> dict[str, int]:
+        """The entities that a rebuild has to bring to a generation, as the table is now."""
+        return plan_targets(load_ledger(), read_stage_states(self.table).states)
 
     def work(
         self,
@@ -356,7 +372,7 @@ class _Rebuilt:
             return job
         if resume and (job is None or job.state == "succeeded"):
             raise OptionError("there is no rebuild to resume")
-        targets = plan_targets(load_ledger(), read_stage_states(self.table).states)
+        targets = self.list_targets()
         if job is not None and job.covers(targets):
             requested = resume_job(self.table, job, utc_now(), rate=rate, without=without)
         elif targets:

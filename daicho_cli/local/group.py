@@ -87,7 +87,7 @@ def up(
     sample: Annotated[bool, typer.Option(help="Load the project's sample data.")] = True,
     faults: Annotated[
         float | None,
-        typer.Option(envvar="FAULTS", help="Share of the projector's writes that are to fail."),
+        typer.Option(envvar="FAULTS", help="Share of the projector's requests that are to fail."),
     ] = None,
     table_stream: Annotated[
         str, typer.Option(metavar="ARN", help="The stream of a table that was taken over.")

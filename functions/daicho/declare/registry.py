@@ -131,7 +131,7 @@ class Daicho:
         }
 
     def append_generations(self, ledger: Ledger, decisions: Decisions = NO_DECISIONS) -> Ledger:
-        """``ledger`` with a new generation for what changed (``make generation``).
+        """``ledger`` with a new generation for what changed (``daicho generation``).
 
         Raises:
             DeclarationError: see `daicho.plan.append_generations`, and `check_events`.
@@ -175,7 +175,7 @@ class Daicho:
                 for n in {*ledger.events, *self.events}
                 if ledger.events.get(n) != self.events.get(n)
             )
-            raise DeclarationError(f"what {changed} publish changed; run make generation")
+            raise DeclarationError(f"what {changed} publish changed; run daicho generation")
 
     def get_entity(self, name: str) -> type[Entity]:
         """The entity called ``name``.

@@ -99,6 +99,8 @@ def append_generations(
     decisions.check_entities(plan.name for plan in plans)
     for plan in plans:
         generations = entities.get(plan.name, ())
+        if plan.name in decisions.reverted:
+            _check_returning(plan, generations)
         if not generations:
             numbered = number_declarations(plan, None, 1, decisions)
             entities[plan.name] = (Generation(1, number_migrations(numbered, None, 1, ())),)
@@ -152,7 +154,15 @@ def _normalise_key(plan: EntityPlan) -> tuple[KeyPlan, tuple[str, ...]]:
 
 
 def _refuse_unnumbered(changed: str) -> NoReturn:
-    raise DeclarationError(f"{changed} changed without a new generation; run make generation")
+    raise DeclarationError(f"{changed} changed without a new generation; run daicho generation")
+
+
+def _check_returning(plan: EntityPlan, generations: Sequence[Generation]) -> None:
+    changes = [_find_first_change(plan, each.plan) for each in generations]
+    if all(changes) or not changes[-1]:
+        raise DeclarationError(
+            f"{plan.name} does not return to an earlier generation: leave out --revert"
+        )
 
 
 def _find_derived_generation(

@@ -123,7 +123,7 @@ def test_declarations_without_a_generation_are_refused(project: ChangingProject,
     result = run(root)
     assert result.exit_code == 1
     assert result.stdout.startswith("refused: User.")
-    assert "make generation" in result.stdout
+    assert "daicho generation" in result.stdout
     document = json.loads(run(root, "--json").stdout)
     assert (document["exit_code"], len(document["refusals"])) == (1, 1)
 

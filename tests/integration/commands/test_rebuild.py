@@ -86,6 +86,11 @@ def test_a_rebuild_is_started_changed_paused_and_resumed(
 ) -> None:
     assert "no rebuild is running" in run("--pause").output
     assert "there is no rebuild to resume" in run("--resume").output
+    unbegun = run("--status")
+    assert (unbegun.exit_code, unbegun.stdout.splitlines()) == (
+        1,
+        ["no rebuild was started", "User 2: not begun: run daicho rebuild"],
+    )
     assert run("--no-wait", "--rate", "200").exit_code == 1
     first = read_job(table)
     assert (first.targets, first.rate, first.without) == ({"User": 2}, 200, False)

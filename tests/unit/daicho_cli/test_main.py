@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import boto3
 import pytest
 from typer.testing import CliRunner
@@ -31,3 +33,13 @@ def test_the_region_is_that_of_the_aws_cli(monkeypatch: pytest.MonkeyPatch) -> N
             monkeypatch.setenv(name, value)
         assert "nothing is deployed" in CliRunner().invoke(app, ["status", "--stage", "dev"]).output
     assert regions == ["eu-central-1", "eu-west-1"]
+
+
+def test_outside_a_project_a_command_could_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The code is not that of records that are left."""
+    monkeypatch.chdir(tmp_path)
+    for command, code in (("redrive --stage dev", 2), ("plan", 1), ("generation", 1)):
+        result = CliRunner().invoke(app, command.split())
+        assert (result.exit_code, "no Daicho project" in result.output) == (code, True)

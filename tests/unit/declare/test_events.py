@@ -131,7 +131,7 @@ def test_the_lock_file_has_the_events_and_no_generation_of_them() -> None:
     assert json.dumps(Ledger.from_json(json.loads(text)).to_json()) == text
     daicho.check_events(ledger)
     with pytest.raises(
-        DeclarationError, match=r"what \[.Invoice.\] publish changed; run make generation"
+        DeclarationError, match=r"what \[.Invoice.\] publish changed; run daicho generation"
     ):
         daicho.check_events(empty)
     # Code that was rolled back runs with a newer lock file.

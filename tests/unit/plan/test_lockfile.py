@@ -61,6 +61,7 @@ def decide(**decided: str) -> Decisions:
         (decide(recounted="Song.al"), r"Song\.al is no aggregate. The aggregates: Song\.all"),
         (decide(disabled="Sonk.search"), "Sonk is no entity of this project. Its entities: Song"),
         (decide(reverted="Sonk"), "Sonk is no entity"),
+        (decide(reverted="Song"), "Song does not return to an earlier generation"),
     ],
 )
 def test_a_decision_without_an_effect_is_refused(decisions: Decisions, message: str) -> None:

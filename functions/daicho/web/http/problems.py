@@ -40,7 +40,7 @@ class HttpError(Exception):
         super().__init__(self.detail)
 
     def render_body(self, server: str = "") -> str:
-        """The problem document: at most 20 errors, and at most 64 KB.
+        """The problem document: at most 20 errors, and 60,000 bytes.
 
         ``server``: the API's address.
         """
