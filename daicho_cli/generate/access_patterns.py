@@ -182,9 +182,11 @@ def _find_row(function: Callable[..., Any], daicho: Daicho, ledger: Ledger) -> t
     summary = (inspect.getdoc(function) or "").split("\n")[0].rstrip(".")
     names = list_queries(function)
     described = [_describe_entity(name, daicho, ledger) for name in names]
-    cells = ("<br>".join(column) for column in zip(*described, strict=True))
+    places, reads = zip(*described, strict=True)
+    places = places if len(set(places)) > 1 else places[:1]
     declarations = ", ".join(f"`{name}`" for name in names)
-    return (": ".join(filter(None, [summary, declarations])), *cells)
+    question = ": ".join(filter(None, [summary, declarations]))
+    return question, "<br>".join(places), "<br>".join(reads)
 
 
 def _describe_entity(name: str, daicho: Daicho, ledger: Ledger) -> tuple[str, str]:

@@ -164,7 +164,10 @@ class StackBuckets(Construct):
                     id="done", prefix=DONE_PREFIX, expiration=Duration.days(DONE_DAYS)
                 ),
                 s3.LifecycleRule(
-                    id="verify", prefix=VERIFY_PREFIX, expiration=Duration.days(VERIFY_DAYS)
+                    id="verify",
+                    prefix=VERIFY_PREFIX,
+                    expiration=Duration.days(VERIFY_DAYS),
+                    noncurrent_version_expiration=Duration.days(1),
                 ),
                 s3.LifecycleRule(
                     id="journal",
