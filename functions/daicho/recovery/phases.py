@@ -28,6 +28,7 @@ from daicho.stream.gap import DISABLED, StreamGap, read_gap
 from daicho.stream.heartbeat_watcher import HeartbeatRun, HeartbeatWatcher
 from daicho.stream.shard_items import read_shards
 from daicho.stream.shard_progress import StreamProgress
+from daicho.tally.watermark import WATERMARK_KEY, Watermark
 from daicho.verify.faults import parse_owner
 from daicho.verify.findings import Kind
 from daicho.verify.steps import Phase, VerifyStep
@@ -75,6 +76,7 @@ class PreparePhase(Phase):
             self.step.save()
             return JobStep(done=False)
         watcher.forget(run)
+        self._notes["passed"] = keys.render_instant(on.now())
         self.job.reason = ""
         self.step.save()
         return None
@@ -141,6 +143,10 @@ class EndPhase(Phase):
             return reason
         if stream.label != prepared["label"]:
             return "the table got another stream meanwhile: recover again"
+        passed = dt.datetime.fromisoformat(prepared["passed"])
+        seen = Watermark.from_item(on.store.get(WATERMARK_KEY, consistent=True))
+        if gap.has_lost_since(passed, seen.low_time, on.now()):
+            return "records were lost again meanwhile: recover again"
         items = read_shards(on.store, [shard.id for shard in stream.shards])
         unfinished = StreamProgress(stream.shards, items).list_unfinished()
         if not try_put(on.store, gap.end(stream.label, unfinished, on.now()).build_put()):

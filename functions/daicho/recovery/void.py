@@ -147,7 +147,13 @@ def void_lost_rows(
     Raises:
         StoreError: a store does not answer; call again.
     """
-    living = {shard.id for shard in stream.shards} | {SINGLE_SHARD}
+    described = {shard.id for shard in stream.shards}
+    newest = max(described, default="")
+
+    def is_gone(shard: str) -> bool:
+        # A description that is late lacks the newest shards; their names begin with a time.
+        return shard != SINGLE_SHARD and shard < newest and shard not in described
+
     verifier = Verifier(store, archive, lambda: now + DELIVERY_GRACE)
     oldest = int((now - STREAM_RETENTION).timestamp())
     days = [now.date() - dt.timedelta(days=each) for each in range(COUNTED_DAYS)]
@@ -162,7 +168,7 @@ def void_lost_rows(
             chain: seen
             for chain, item in items.items()
             if (seen := _count(item, "seen")) > _count(item, "rows")
-            and (chain.shard not in living or _count(item, "seen_at") < oldest)
+            and (is_gone(chain.shard) or _count(item, "seen_at") < oldest)
         }
         if not void:
             continue

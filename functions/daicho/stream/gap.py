@@ -11,6 +11,7 @@ One item holds both. The rollup compares it with the stream once a minute::
     begin            figures include what was made before; until the gap is recovered
     found_at         when the gap was found: its id
     reasons          why records are lost
+    late_at, lost_at when a run saw last that records became too old, and another loss
     rev              the number of writes
 
 While there is a gap, the watermark of figures stays, and rebuilds and purges wait.
@@ -69,6 +70,8 @@ class StreamGap:
     begin: str = ""
     found_at: str = ""
     reasons: tuple[str, ...] = ()
+    late_at: str = ""
+    lost_at: str = ""
     revision: int = 0
 
     @classmethod
@@ -79,7 +82,8 @@ class StreamGap:
         values = attributes.from_image(image)
         for name in ("unfinished", "earlier", "reasons"):
             values[name] = tuple(values[name])
-        return cls(**{name: values[name] for name in _STORED}, revision=values["rev"])
+        known = {name: values[name] for name in _STORED if name in values}
+        return cls(**known, revision=values["rev"])
 
     @property
     def is_open(self) -> bool:
@@ -129,17 +133,34 @@ class StreamGap:
     def add_reasons(self, reasons: Collection[str], live: str, now: dt.datetime) -> StreamGap:
         """The same with more reasons. The first ones begin the gap."""
         new = [reason for reason in dict.fromkeys(reasons) if reason not in self.reasons]
+        at = keys.render_instant(now)
         return replace(
             self,
             begin=self.begin if self.is_open else live,
-            found_at=self.found_at or keys.render_instant(now),
+            found_at=self.found_at or at,
             reasons=(*self.reasons, *new),
+            late_at=at if LATE in reasons else self.late_at,
+            lost_at=at if {*reasons} - {LATE} else self.lost_at,
         )
+
+    def has_lost_since(self, passed: dt.datetime, low_time: str, now: dt.datetime) -> bool:
+        """Whether records may be lost that were made after a heartbeat had passed every shard.
+
+        ``passed``: when that was known. A run that sees later that older records became too old
+        has read the low time before; a newer record becomes too old after 23 hours.
+        ``low_time``: that of the last run. If it is old, no run has looked since.
+        """
+        late = passed + dt.timedelta(hours=1)
+        is_seen = self.lost_at > keys.render_instant(passed) or (
+            self.late_at > keys.render_instant(late)
+        )
+        oldest = keys.render_instant(now - MAX_AGE)
+        return is_seen or bool(self.label and max(low_time, self.seen_at) < oldest)
 
     def end(self, label: str, unfinished: Collection[str], now: dt.datetime) -> StreamGap:
         """The item once the gap is recovered. The stream, and the mapping, are those of now."""
         at, shards = keys.render_instant(now), tuple(sorted(unfinished))
-        return StreamGap(label, unfinished=shards, seen_at=at, revision=self.revision)
+        return StreamGap(label, self.mapping, shards, seen_at=at, revision=self.revision)
 
     def build_put(self) -> Put:
         """The put of the item, if the stored one is as this one was read."""

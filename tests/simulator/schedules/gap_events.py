@@ -13,6 +13,7 @@ from unittest import mock
 from daicho.archive.reader import ArchiveReader
 from daicho.errors import Refusal, StoreError, UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
+from daicho.recovery.phases import EndPhase
 from daicho.recovery.recovery import RecoveryWorker, request_recovery
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
@@ -253,11 +254,19 @@ class GapEvents(EventOwner):
                 elif self._choices.draw_bool(0.01):
                     self._write()
                     self.replace_stream()
+                elif self._choices.draw_bool(0.3) and self._has_compared():
+                    self._write()
+                    self.stop_for_long()
                 if process.next_call == "describe_table" or self._choices.draw_bool(0.1):
                     self._deliver_all(self._choices.pick((1, 4)))
                 if not process.finished:
                     self._waiting.run_round(process, 4)
             self._deployment.clock.advance((process.outcome or {}).get("wait", 0))
+
+    def _has_compared(self) -> bool:
+        """Whether a recovery has compared everything, and does not look at it again."""
+        job = find_verification(self._deployment.open_table())
+        return job is not None and job.phase == EndPhase.name
 
     def kill_recovery(self) -> None:
         """A step is killed; the next one continues."""

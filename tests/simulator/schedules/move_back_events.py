@@ -162,6 +162,8 @@ class MoveBackEvents(EventOwner):
         items = [k for k in keys_of_items if find_plan(find(k) or {}).expires is not None]
         if items:
             key, now = self._choices.pick(items), int(self._deployment.clock.now().timestamp())
+            if self._choices.draw_bool(0.5):  # its row is not the item of the copy
+                self._edit([key])
             item = find(key) or {}
             writes = self._choices.pick((1, 3))
             self._deployment.clock.advance((writes - 1) * WRITE_S)  # the last one when it is noted
