@@ -123,11 +123,11 @@ class LostExpirations:
             raise MoveBackError("time was over before the copy was read: run it again")
 
     def _select_ended(self, page: ItemPage) -> dict[int, ItemKey]:
-        live = self.store.batch_get(get_key(image) for image in page.items).require_all()
+        page_keys = [get_key(image) for image in page.items]
+        live = self.store.batch_get(page_keys, consistent=True).require_all()
         return {
             compute_number(image): key
-            for image in page.items
-            for key in (get_key(image),)
+            for key, image in zip(page_keys, page.items, strict=True)
             if has_ended(image, live.get(key))
             and not self._closed.is_closed(keys.parse(key.pk)[0])  # its items were deleted
         }
