@@ -44,6 +44,9 @@ DERIVED = frozenset(
 MAX_NAMED = 20
 """Items that are named of those that are gone without a row in the archive."""
 PLACE = "prepare"
+LOOK_S = 60
+"""The rollup looks at the stream each minute."""
+MAX_LOOKS = 15
 NO_GAP = "no records of the stream are lost: there is nothing to recover"
 
 
@@ -63,6 +66,8 @@ class PreparePhase(Phase):
         settled = dt.datetime.fromisoformat(self._notes["settled"])
         if settled > on.now():
             return self.step.wait(int((settled - on.now()).total_seconds()) + 1)
+        if gap.label != stream.label:  # a loss that the rollup sees later would be a new one
+            return self.step.wait(LOOK_S)
         # Only now no attempt is left that could put a claim into a shard that is retired.
         if reason := self._void(gap, stream):
             return fail(self.step, reason)
@@ -111,6 +116,14 @@ class EndPhase(Phase):
         """Look at all findings, and then at the stream."""
         if not self.job.recovers:
             return None
+        on, prepared = self.on, self.job.places[PLACE]
+        seen = Watermark.from_item(on.store.get(WATERMARK_KEY, consistent=True))
+        if not read_gap(on.store).is_looked_at(seen.low_time, on.now()):
+            # After a pause of everything: what was lost in it is seen by the next rollup.
+            prepared["looks"] = prepared.get("looks", 0) + 1
+            if prepared["looks"] > MAX_LOOKS:
+                return fail(self.step, "the function rollup does not look at the stream")
+            return self.step.wait(LOOK_S)
         self.step.save()
         left, gone = self._read_findings()
         self.job.reason = self._end_gap() if not left else describe_left(left)
@@ -143,9 +156,7 @@ class EndPhase(Phase):
             return reason
         if stream.label != prepared["label"]:
             return "the table got another stream meanwhile: recover again"
-        passed = dt.datetime.fromisoformat(prepared["passed"])
-        seen = Watermark.from_item(on.store.get(WATERMARK_KEY, consistent=True))
-        if gap.has_lost_since(passed, seen.low_time, on.now()):
+        if gap.has_lost_since(dt.datetime.fromisoformat(prepared["passed"])):
             return "records were lost again meanwhile: recover again"
         items = read_shards(on.store, [shard.id for shard in stream.shards])
         unfinished = StreamProgress(stream.shards, items).list_unfinished()

@@ -142,7 +142,9 @@ def void_lost_rows(
     """Take back what the archiver has counted of records that nothing delivers any more.
 
     Otherwise the archive would lack these rows for ever, and no kept sum could be judged. A row
-    from a copy is in a chain of its own (`daicho.recovery.lost_expirations`).
+    from a copy is in a chain of its own (`daicho.recovery.lost_expirations`). The opposite is put
+    right too: after the mapping was replaced, an earlier invocation may write rows of records that
+    are before those which the next one has counted.
 
     Raises:
         StoreError: a store does not answer; call again.
@@ -164,6 +166,10 @@ def void_lost_rows(
             chain: store.get(chain.watermark_key, consistent=True) or {}
             for chain in (Chain(shard, entity, day) for shard in shards)
         }
+        for chain, item in items.items():
+            seen, rows = _count(item, "seen"), _count(item, "rows")
+            if seen < rows:
+                _set_seen(store, chain, seen, rows)
         void = {
             chain: seen
             for chain, item in items.items()
@@ -175,9 +181,14 @@ def void_lost_rows(
         report = verifier.verify(DayRange.for_rows(day), [entity])
         for chain, rows in report.lost.items():
             if chain in void:
-                values = attributes.to_image({":seen": void[chain], ":rows": rows})
-                change = Update(chain.watermark_key, "SET seen = :rows", "seen = :seen", {}, values)
-                try_update(store, change)  # refused: it is done
+                _set_seen(store, chain, void[chain], rows)
+
+
+def _set_seen(store: Table, chain: Chain, seen: int, rows: int) -> None:
+    """Let the archiver have counted as many deletions as there are rows; refused, it is done."""
+    values = attributes.to_image({":seen": seen, ":rows": rows})
+    change = Update(chain.watermark_key, "SET seen = :rows", "seen = :seen", {}, values)
+    try_update(store, change)
 
 
 def _count(item: Image, name: str) -> int:

@@ -143,19 +143,21 @@ class StreamGap:
             lost_at=at if {*reasons} - {LATE} else self.lost_at,
         )
 
-    def has_lost_since(self, passed: dt.datetime, low_time: str, now: dt.datetime) -> bool:
-        """Whether records may be lost that were made after a heartbeat had passed every shard.
+    def has_lost_since(self, passed: dt.datetime) -> bool:
+        """Whether a run saw a loss after a heartbeat had passed every shard.
 
-        ``passed``: when that was known. A run that sees later that older records became too old
-        has read the low time before; a newer record becomes too old after 23 hours.
-        ``low_time``: that of the last run. If it is old, no run has looked since.
+        ``passed``: when that was known. A run that sees soon after it that older records became too
+        old has read the low time before; a newer record becomes too old after 23 hours.
         """
         late = passed + dt.timedelta(hours=1)
-        is_seen = self.lost_at > keys.render_instant(passed) or (
+        return self.lost_at > keys.render_instant(passed) or (
             self.late_at > keys.render_instant(late)
         )
+
+    def is_looked_at(self, low_time: str, now: dt.datetime) -> bool:
+        """Whether a run has looked after the last records came. ``low_time``: as it stored it."""
         oldest = keys.render_instant(now - MAX_AGE)
-        return is_seen or bool(self.label and max(low_time, self.seen_at) < oldest)
+        return not self.label or max(low_time, self.seen_at) >= oldest
 
     def end(self, label: str, unfinished: Collection[str], now: dt.datetime) -> StreamGap:
         """The item once the gap is recovered. The stream, and the mapping, are those of now."""

@@ -13,7 +13,7 @@ from unittest import mock
 from daicho.archive.reader import ArchiveReader
 from daicho.errors import Refusal, StoreError, UnavailableError
 from daicho.handlers.wiring.invocation import make_retry_budget
-from daicho.recovery.phases import EndPhase
+from daicho.recovery.phases import LOOK_S, EndPhase
 from daicho.recovery.recovery import RecoveryWorker, request_recovery
 from daicho.runtime.retry import RetryBudget
 from daicho.runtime.settings import Settings
@@ -228,7 +228,7 @@ class GapEvents(EventOwner):
         """A recovery begins, or a step of one; or a step continues, while records arrive."""
         running = [each for each in self._lambda.detached if each.name == RECOVERY]
         if self._pause and self._choices.draw_bool(0.7):
-            self._deployment.clock.advance(self._pause)
+            self._wait(self._pause)
             self._pause = 0
         if running and self._choices.draw_bool(0.9):
             self._continue(self._choices.pick(running))
@@ -239,9 +239,13 @@ class GapEvents(EventOwner):
             self._begin_step()
 
     def recover_to_end(self) -> None:
-        """A recovery is played to its end, while items are written, or the stream is replaced."""
+        """A recovery is played to its end, while items are written, or the stream is replaced.
+
+        Or everything stops for long when all is compared.
+        """
         if self._lambda.is_crowded or not self._request():
             return
+        will_stop = self._choices.draw_bool(0.3)
         self._waiting.kill_all(RECOVERY)
         for _ in range(MAX_STEPS):
             job = find_verification(self._deployment.open_table())
@@ -251,17 +255,24 @@ class GapEvents(EventOwner):
             while not process.finished:
                 if self._choices.draw_bool(0.1):
                     self._write()
-                elif self._choices.draw_bool(0.01):
-                    self._write()
-                    self.replace_stream()
-                elif self._choices.draw_bool(0.3) and self._has_compared():
+                elif will_stop and self._has_compared():
+                    will_stop = False
                     self._write()
                     self.stop_for_long()
+                elif not will_stop and self._choices.draw_bool(0.01):
+                    self._write()
+                    self.replace_stream()
                 if process.next_call == "describe_table" or self._choices.draw_bool(0.1):
                     self._deliver_all(self._choices.pick((1, 4)))
                 if not process.finished:
                     self._waiting.run_round(process, 4)
-            self._deployment.clock.advance((process.outcome or {}).get("wait", 0))
+            self._wait((process.outcome or {}).get("wait", 0))
+
+    def _wait(self, seconds: float) -> None:
+        """The time until the next step. A rollup comes each minute."""
+        self._deployment.clock.advance(seconds)
+        if seconds >= LOOK_S:
+            self._lambda.run_to_end("rollup", {})
 
     def _has_compared(self) -> bool:
         """Whether a recovery has compared everything, and does not look at it again."""
@@ -398,7 +409,7 @@ class GapEvents(EventOwner):
                     self._deliver_all(MAX_DELIVERIES)
                 if not process.finished:
                     self._waiting.run_round(process, 1)
-            self._deployment.clock.advance((process.outcome or {}).get("wait", 0))
+            self._wait((process.outcome or {}).get("wait", 0))
 
     def find_differences(self) -> list[str]:
         """What was wrong with times and recoveries."""
