@@ -1,6 +1,6 @@
 """The redrive: applies records that could not be processed, exactly once, after a fix.
 
-In this order (docs/exactness.md, rules 15, 16 and 22):
+In this order (docs/explanation/exactness-proof.md, rules 15, 16 and 22):
 
 1. The records that the projector quarantined: each has an open *claim* in its shard's item, and its
    payload in the failure bucket. Shards and records are in ascending order.

@@ -26,7 +26,7 @@ from daicho.runtime.frozen_dataclasses import dataclass
 from daicho.storage.requests import EVERY_KEY, KeyRange
 
 FIRST_BLOCK_ROWS, MAX_BLOCK_ROWS = 22, 400
-"""Rows of a keys-only index in half a read unit, and the highest number of rows in one request.
+"""Rows of an index of keys in half a read unit, and the highest number of rows in one request.
 
 A block doubles while its list is read from row to row. For a list that is alone, the block has the
 number of rows that the page still needs, by the share of its rows that counted up to now.

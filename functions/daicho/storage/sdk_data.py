@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SERVICES = frozenset(
     {
         *("cloudformation", "cloudwatch", "dynamodb", "dynamodbstreams"),
-        *("lambda", "logs", "s3", "stepfunctions"),
+        *("events", "lambda", "logs", "s3", "sqs", "stepfunctions"),
     }
 )
 """All services that the library calls. Sources of credentials, such as STS, call others."""

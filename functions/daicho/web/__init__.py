@@ -1,1 +1,1 @@
-"""The API: what a `Daicho` declares, over HTTP. Powertools routes, validates and describes it."""
+"""The API: what a `Daicho` declares, over HTTP, and its description."""

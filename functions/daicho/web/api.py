@@ -58,8 +58,8 @@ class Api(HttpApi):
 
         ``tenants``: checks whether a tenant is closed or over its quota, and adds the routes of a
         whole tenant.
-        ``title``: the name of the API in its description. ``claim_names``: the claims of tenant,
-        groups and subject; Cognito's by default. ``console``: the settings of the console; None
+        ``title``: the name of the API in its description. ``claim_names``: the claims of tenant
+        and groups; Cognito's by default. ``console``: the settings of the console; None
         for an API without one. ``archive``: what its routes read; None for an API that has
         none. ``lineage``: of a table that was taken over, see `HttpRequest`. ``bounds``: those of
         bodies; the books have their own.

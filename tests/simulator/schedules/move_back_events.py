@@ -134,14 +134,11 @@ class MoveBackEvents(EventOwner):
         """
         items = self._list_dated()
         items = [key for key in items if key.pk == process.next_key] or items
-        event = self._choices.pick(("edit", "end", "deliver", "end again"))
+        event = self._choices.pick(("edit", "end", "deliver"))
         if event == "deliver":
             self._processes.deliver()
         elif event == "end":
             self._end_life(items)
-        elif event == "end again":
-            find = self._deployment.dynamodb.find
-            self._end_life([key for key in items if "_restored" in (find(key) or {})])
         else:
             self._edit(items)
 

@@ -81,7 +81,7 @@ RECURRING = (
         permissions=grants.AUDIT,
     ),
     # Removes forgotten tenants from the archive when that is due. Mostly nothing is due, and a run
-    # is one query.
+    # is two queries.
     ScheduledFunctionProps(
         name="forget",
         rate=Duration.hours(1),
