@@ -161,7 +161,7 @@ def _check_returning(plan: EntityPlan, generations: Sequence[Generation]) -> Non
     changes = [_find_first_change(plan, each.plan) for each in generations]
     if all(changes) or not changes[-1]:
         raise DeclarationError(
-            f"{plan.name} does not return to an earlier generation; leave out --revert"
+            f"{plan.name} does not return to an earlier generation; remove --revert"
         )
 
 
