@@ -47,6 +47,7 @@ PLACE = "prepare"
 LOOK_S = 60
 """The rollup looks at the stream each minute."""
 MAX_LOOKS = 15
+"""Minutes that the end of a recovery waits for the rollup."""
 NO_GAP = "no records of the stream are lost: there is nothing to recover"
 
 
@@ -156,7 +157,9 @@ class EndPhase(Phase):
             return reason
         if stream.label != prepared["label"]:
             return "the table got another stream meanwhile: recover again"
-        if gap.has_lost_since(dt.datetime.fromisoformat(prepared["passed"])):
+        # Older code has not noted when the heartbeats had passed, which was later.
+        passed = prepared.get("passed", prepared["settled"])
+        if gap.has_lost_since(dt.datetime.fromisoformat(passed)):
             return "records were lost again meanwhile: recover again"
         items = read_shards(on.store, [shard.id for shard in stream.shards])
         unfinished = StreamProgress(stream.shards, items).list_unfinished()
