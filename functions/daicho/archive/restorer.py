@@ -315,7 +315,7 @@ def _follow(mark: RestoredMark, image: Image, replaced: Image | None) -> Restore
 
     Else a write that expects the version of an earlier state would be made over another one.
     """
-    if replaced is None or replaced["created_at"] != image["created_at"]:
+    if replaced is None or replaced.get("created_at") != image.get("created_at"):
         return mark
     last = attributes.get_integer(replaced, "version") or 0
     return replace(mark, version=max(mark.version or 0, last + 1))

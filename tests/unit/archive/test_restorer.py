@@ -122,6 +122,10 @@ def test_a_version_of_one_life_is_not_used_again(kept: Kept) -> None:
     found = kept.table.items[key(1)]
     assert found["version"] == found[RESTORED_MARK]["M"]["version"] == {"N": "8"}
     assert found[RESTORED_MARK]["M"]["seq"] == {"S": render_seq(1)}
+    damaged = {**item, RESTORED_MARK: other_row(item)}
+    del damaged["created_at"]
+    kept.table.items[key(1)] = damaged
+    assert restore(kept, over_newer=True).replaced == 1
 
 
 def other_row(item: Any) -> Any:
