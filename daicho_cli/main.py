@@ -12,7 +12,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from daicho.errors import DeclarationError, ProjectError
-from daicho_cli.terminal import end_command
 
 
 class Subcommand(NamedTuple):
@@ -69,7 +68,8 @@ SUBCOMMANDS = {
 class Commands(TyperGroup):
     """Loads only the subcommand that is run: `daicho --help` imports neither boto3 nor Pydantic.
 
-    A wrong declaration is printed in one line, with its place and the problem.
+    A wrong declaration is printed in one line, with its place and the problem; so is a project that
+    lacks something.
     """
 
     def __init__(self, **attributes: Any) -> None:
@@ -86,15 +86,13 @@ class Commands(TyperGroup):
         """Run a command."""
         try:
             return super().invoke(ctx)
-        except DeclarationError as error:
+        except (DeclarationError, ProjectError) as error:
             frames = traceback.extract_tb(error.__traceback__)
             folder = _find_domain_folder()
             own = [f for f in frames if folder and Path(f.filename).is_relative_to(folder)]
             place = f"{Path(own[-1].filename).name}:{own[-1].lineno}: " if own else ""
             typer.echo(f"{place}{error}", err=True)
             raise typer.Exit(1) from error
-        except ProjectError as error:
-            end_command(str(error), 1)
 
 
 def _find_domain_folder() -> Path | None:

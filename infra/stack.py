@@ -28,7 +28,7 @@ def build_stack(
     if settings.stage == PRODUCTION and generations is None:
         check_demonstration(
             (domain.name for domain in project.discover().domains),
-            allowed=app.node.try_get_context(FLAG) in {True, "true"},
+            allowed=app.node.try_get_context(FLAG) in (True, "true"),
         )
     stack = DaichoStack(app, project=project, settings=settings, generations=generations)
     # These rules are for real accounts: the local stack has neither TLS, keys nor replicas.

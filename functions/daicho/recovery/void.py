@@ -39,6 +39,7 @@ from daicho.stream.failed_batch import (
 )
 from daicho.stream.records import SINGLE_SHARD, EventError
 from daicho.stream.shard_items import list_quarantined, read_shard
+from daicho.stream.shard_progress import list_gone
 
 MAX_ATTEMPTS = 20
 """Attempts while redrives change the claims of a shard."""
@@ -149,19 +150,13 @@ def void_lost_rows(
     Raises:
         StoreError: a store does not answer; call again.
     """
-    described = {shard.id for shard in stream.shards}
-    newest = max(described, default="")
-
-    def is_gone(shard: str) -> bool:
-        # A description that is late lacks the newest shards; their names begin with a time.
-        return shard != SINGLE_SHARD and shard < newest and shard not in described
-
     verifier = Verifier(store, archive, lambda: now + DELIVERY_GRACE)
     oldest = int((now - STREAM_RETENTION).timestamp())
     days = [now.date() - dt.timedelta(days=each) for each in range(COUNTED_DAYS)]
     for entity, day in itertools.product(entities, days):
         query = Query(chains.render_days_list(entity, day), index="GSI2")
         shards = [i["GSI2SK"]["S"] for page in store.query_pages(query) for i in page.items]
+        gone = set(list_gone(stream.shards, shards)) - {SINGLE_SHARD}
         items = {
             chain: store.get(chain.watermark_key, consistent=True) or {}
             for chain in (Chain(shard, entity, day) for shard in shards)
@@ -174,7 +169,7 @@ def void_lost_rows(
             chain: seen
             for chain, item in items.items()
             if (seen := _count(item, "seen")) > _count(item, "rows")
-            and (is_gone(chain.shard) or _count(item, "seen_at") < oldest)
+            and (chain.shard in gone or _count(item, "seen_at") < oldest)
         }
         if not void:
             continue

@@ -23,7 +23,7 @@ from daicho.stream.claims import QUARANTINE_PREFIX, ShardClaims, render_payload_
 from daicho.stream.failed_batch import ON_FAILURE_PREFIX, parse_shard
 from daicho.stream.gap import Sighting, StreamGap
 from daicho.stream.shard_items import read_shard, read_shards
-from daicho.stream.shard_progress import StreamProgress
+from daicho.stream.shard_progress import StreamProgress, list_gone
 from daicho.tally.watermark import Watermark
 
 DISABLED_LAG_S = 3600.0
@@ -96,13 +96,9 @@ class GapDetector:
         """The unfinished shards that are gone, unless Lambda has read them to their end.
 
         Lambda begins with a shard once its parent is at its end. So if every shard has begun whose
-        parent is gone, all that are gone were read: one of those follows each of them. A
-        description that is late lacks the newest shards; their names begin with a time.
+        parent is gone, all that are gone were read: one of those follows each of them.
         """
-        described = {shard.id for shard in progress.shards}
-        newest = max(described, default="")
-        unfinished = set(stored.unfinished) - described
-        gone = sorted(each for each in unfinished if each < newest)
+        gone = list_gone(progress.shards, stored.unfinished)
         if not gone or progress.has_begun_roots():
             return []
         items = read_shards(self.store, gone)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from daicho.layout.heartbeats import HeartbeatName
@@ -123,3 +123,13 @@ class StreamProgress:
             if shard.parent is not None:
                 children[shard.parent].append(shard.id)
         return children
+
+
+def list_gone(shards: Sequence[StreamShard], ids: Iterable[str]) -> list[str]:
+    """Those of some shards that are not described any more, in order.
+
+    A description that is late lacks the newest shards; their names begin with a time.
+    """
+    described = {shard.id for shard in shards}
+    newest = max(described, default="")
+    return sorted(each for each in {*ids} - described if each < newest)

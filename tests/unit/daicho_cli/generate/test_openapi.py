@@ -1,4 +1,4 @@
-"""Generated files are what the declarations say: `daicho generation docs openapi` writes them."""
+"""Generated files are what the declarations say: `make generate` writes them."""
 
 from __future__ import annotations
 
